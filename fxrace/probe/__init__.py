@@ -1,0 +1,1 @@
+"""Floor 2, child side: what runs inside a trial process. torch and the standard library only."""

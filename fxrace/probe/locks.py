@@ -1,0 +1,78 @@
+"""Locks that say who holds them and who waits, for the harness and for hang reports.
+
+Uncontended acquisitions record nothing. A thread that must wait records ``lock/wait`` with the
+owner *before* it blocks, so that a process that never comes back has already said in which
+circle it is.
+"""
+
+from __future__ import annotations
+
+import threading
+from types import TracebackType
+
+from fxrace.probe.participants import participants
+from fxrace.probe.recorder import Recorder
+
+
+class NamedLock:
+    """A reentrant lock with a name, owned by a *key* (a drafter) rather than by a thread.
+
+    On CUDA a drafter's recompute and backward run on autograd's device thread while the drafter
+    thread waits; keyed ownership lets both enter, where an RLock would dead-lock. Key None uses
+    the thread's ident. ``recorder`` None records nothing.
+    """
+
+    def __init__(self, name: str, recorder: Recorder | None = None) -> None:
+        self.name = name
+        self._recorder = recorder
+        self._changed = threading.Condition(threading.Lock())
+        self._owner: object = None
+        self._owner_thread: str | None = None
+        self._depth = 0
+
+    def acquire(self, key: object = None) -> None:
+        me = threading.get_ident() if key is None else key
+        with self._changed:
+            if self._depth and self._owner != me:
+                self._wait(me)
+            self._owner = me
+            self._owner_thread = threading.current_thread().name
+            self._depth += 1
+
+    def release(self) -> None:
+        with self._changed:
+            if not self._depth:
+                raise RuntimeError(f"lock {self.name!r} released more often than acquired")
+            self._depth -= 1
+            if not self._depth:
+                self._owner = self._owner_thread = None
+                self._changed.notify()
+
+    def _wait(self, me: object) -> None:
+        if self._recorder is not None:
+            self._recorder.emit("lock", edge="wait", lock=self.name, owner=self._owner_thread)
+        with participants.waiting(self.name):
+            while self._depth and self._owner != me:
+                self._changed.wait()
+        if self._recorder is not None:
+            self._recorder.emit("lock", edge="got", lock=self.name, owner=None)
+
+    def held(self, key: object = None) -> _Held:
+        """``with lock.held(key): ...``"""
+        return _Held(self, key)
+
+
+class _Held:
+    def __init__(self, lock: NamedLock, key: object) -> None:
+        self._lock, self._key = lock, key
+
+    def __enter__(self) -> None:
+        self._lock.acquire(self._key)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._lock.release()

@@ -1,0 +1,84 @@
+"""The JSON documents other programs read. Grow them, never break them.
+
+One document per call; ``schema`` and ``schema_version`` come first. The JSON Schemas generated
+from these classes are published in ``fxrace/schemas``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from fxrace.records.environment import Environment
+from fxrace.records.finding import Side, Tier, Value
+from fxrace.records.outcome import Throughput, Verdict
+from fxrace.records.tally import Spread, Tally
+from fxrace.records.trial import Setting
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TrialRow:
+    """One trial of a sweep. ``replay`` is the shell command that runs it again."""
+
+    digest: str
+    knobs: Mapping[str, str]
+    seed: int
+    repeat: int
+    verdict: Verdict
+    symptom: str
+    duration_s: float
+    findings: tuple[str, ...]
+    throughput: Throughput | None
+    compiles: int
+    peak_memory_bytes: int | None
+    notes: tuple[str, ...]
+    replay: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CellRow:
+    """All repeats of one combination of knobs. ``throughput`` is draft slots per second."""
+
+    knobs: Mapping[str, str]
+    verdicts: Mapping[str, int]
+    failure_rate: Tally
+    throughput: Spread | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FindingRow:
+    """One cause over the whole run, with the trials it was seen in."""
+
+    fingerprint: str
+    title: str
+    tier: Tier
+    state: str | None
+    hazard: str | None
+    sides: tuple[Side, ...]
+    symptoms: tuple[str, ...]
+    value: Value
+    token: str
+    replay: str
+    repro: str | None
+    reliability: Tally
+    remedy: str
+    references: tuple[str, ...]
+    trials: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SweepDocument:
+    """What ``fxrace sweep --json`` prints and the report is drawn from."""
+
+    schema: str
+    schema_version: int
+    run: str
+    environment: Environment
+    settings: Mapping[str, Setting]
+    axes: Mapping[str, tuple[str, ...]]
+    trials: tuple[TrialRow, ...]
+    cells: tuple[CellRow, ...]
+    findings: tuple[FindingRow, ...]
+    blind: tuple[tuple[str, str], ...]
+    interrupted: bool
+    report: str | None

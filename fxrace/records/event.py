@@ -1,0 +1,60 @@
+"""What a trial process records while it runs: Events in one order, together a Trace.
+
+A trial writes one JSON object per line to ``events.jsonl``; a file that ends in the middle of
+a line is a Trace up to the line before. The vocabulary of ``kind`` and its ``data``:
+
+========== =================================================================================
+kind       data
+========== =================================================================================
+phase      name: setup | warmup | run | check | end
+step       drafter, step, context (tokens per row), loss, grad_norm, step_s, rows, anchors,
+           slots (supervised draft slots), context_tokens, compiles (in this thread, so far)
+raised     role, error {type, message, frames, causes[]}, others[{thread, region, frames}]
+region     edge: enter | exit, region: trace | compile, name, number
+compile    code, reason (None for a first compile), duration_s, ok
+attention  calls {thread: n}, dense {thread: n}, fused (what the part promises)
+lock       edge: wait | got, lock, owner (thread name or None)
+hold       region, released_by: call | overlap | bound | nobody, held_s
+leak       state, attribute, before, after
+blind      what, reason
+skipped    reason
+broken     part, reason
+note       text
+summary    see ``harness.contracts.Summary``
+========== =================================================================================
+
+``frames`` are ``[file, line, function]``, innermost last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Event:
+    """One line of a trial's record. ``at_s`` is seconds since the trial process began."""
+
+    at_s: float
+    thread: str
+    ident: int
+    kind: str
+    data: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Trace:
+    """The ordered events of one trial, and how many lines could not be read."""
+
+    events: tuple[Event, ...] = ()
+    unreadable: int = 0
+
+    def of(self, *kinds: str) -> Iterator[Event]:
+        """The events of these kinds, in order."""
+        return (event for event in self.events if event.kind in kinds)
+
+    def last(self, kind: str) -> Event | None:
+        """The last event of this kind, or None."""
+        return next((e for e in reversed(self.events) if e.kind == kind), None)

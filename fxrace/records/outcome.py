@@ -1,0 +1,103 @@
+"""How a trial process ended (Ending) and what that means (Outcome)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from fxrace.records.finding import Frame
+
+
+class Verdict(str, Enum):
+    """One word per trial. The last three say nothing about the program under test."""
+
+    CLEAN = "CLEAN"
+    RAISED = "RAISED"
+    WRONG = "WRONG"
+    HUNG = "HUNG"
+    CRASHED = "CRASHED"
+    SKIPPED = "SKIPPED"
+    BLIND = "BLIND"
+    BROKEN = "BROKEN"
+
+    @property
+    def failed(self) -> bool:
+        """True when the program under test misbehaved."""
+        return self in _FAILED
+
+    @property
+    def conclusive(self) -> bool:
+        """True when the trial says anything about the program under test."""
+        return self is Verdict.CLEAN or self.failed
+
+
+_FAILED = frozenset({Verdict.RAISED, Verdict.WRONG, Verdict.HUNG, Verdict.CRASHED})
+
+
+class Stop(str, Enum):
+    """Why a trial process is no longer running."""
+
+    EXITED = "exited"
+    SIGNALLED = "signalled"
+    SILENT = "silent"
+    TIMED_OUT = "timed_out"
+    INTERRUPTED = "interrupted"
+    NOT_STARTED = "not_started"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ThreadStack:
+    """One thread of a stuck process, innermost frame last."""
+
+    thread: str
+    ident: int | None
+    frames: tuple[Frame, ...]
+    source: str
+    holds_gil: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Ending:
+    """What the parent saw. ``code`` is an exit status or a signal number by ``stop``.
+
+    ``overhead_s`` is the wall time fxrace spent on the trial outside the child's own work.
+    ``blind`` holds (what, reason) pairs for evidence that could not be taken.
+    """
+
+    stop: Stop
+    code: int | None
+    duration_s: float
+    overhead_s: float
+    stacks: tuple[ThreadStack, ...] = ()
+    stderr_tail: str = ""
+    blind: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Throughput:
+    """Steady-state speed of one trial, all drafters together.
+
+    ``tflops`` counts model FLOPs (forward and backward, no recompute); ``mfu`` is its share of
+    the device's dense peak, None where the peak is unknown. ``oversubscribed`` marks slots that
+    shared a device.
+    """
+
+    draft_slots_per_s: float
+    context_tokens_per_s: float
+    rows_per_s: float
+    tflops: float
+    mfu: float | None
+    oversubscribed: bool
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Outcome:
+    """Verdict + one-line symptom + figures of a Trial."""
+
+    verdict: Verdict
+    symptom: str
+    duration_s: float
+    throughput: Throughput | None = None
+    compiles: int = 0
+    peak_memory_bytes: int | None = None
+    notes: tuple[str, ...] = ()

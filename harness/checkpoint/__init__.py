@@ -1,0 +1,3 @@
+"""How activations are recomputed in backward. One file per value."""
+
+AXIS = "How activations are recomputed in backward"

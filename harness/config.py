@@ -1,0 +1,81 @@
+"""The shapes and schedule of a run: presets (what is trained) and plans (where and how).
+
+A preset lives in ``harness/recipes/<name>.py`` as ``preset``. Every default is here or there,
+nowhere else.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TargetShape:
+    """A Qwen3-style decoder. ``train_steps`` = 0 leaves it at random weights."""
+
+    layers: int
+    hidden: int
+    intermediate: int
+    heads: int
+    kv_heads: int
+    head_dim: int
+    vocab: int
+    rope_theta: float = 1_000_000.0
+    train_steps: int = 0
+    train_rows: int = 16
+    train_learning_rate: float = 3e-3
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DrafterShape:
+    """The DFlash drafter: L layers, K captured target layers, N blocks of B slots per row."""
+
+    layers: int
+    captures: int
+    block: int
+    anchors: int
+    gamma: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Preset:
+    """One workload. ``contexts`` are the row lengths S it cycles through (shape buckets);
+    ``rows`` is the micro-batch b; ``chunk_blocks`` the loss chunk along the block axis.
+    """
+
+    name: str
+    target: TargetShape
+    drafter: DrafterShape
+    contexts: tuple[int, ...]
+    rows: int
+    steps: int
+    chunk_blocks: int
+    queue_depth: int = 4
+    learning_rate: float = 6e-4
+    weight_decay: float = 0.0
+    clip_norm: float = 1.0
+    intraop_threads: int = 1
+
+    @property
+    def slots_per_row(self) -> int:
+        """Q = N * B, the query length."""
+        return self.drafter.anchors * self.drafter.block
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Plan:
+    """Where a run's threads live. ``target_devices[i]`` / ``drafter_devices[j]`` are torch
+    device strings; ``oversubscribed`` when logical slots share a device.
+    """
+
+    preset: Preset
+    target_devices: tuple[str, ...]
+    drafter_devices: tuple[str, ...]
+    seed: int
+    steps: int
+    oversubscribed: bool
+    freeze: bool = False
+
+    @property
+    def device_type(self) -> str:
+        return self.drafter_devices[0].split(":")[0]

@@ -1,0 +1,192 @@
+"""What a pluggable part of the harness must be. One contract per axis folder.
+
+Every file in an axis folder holds one module-level ``part``. Its docstring's first line is the
+text of ``--help``; ``default=True`` puts it into a sweep that names no values. A part is built
+anew for each trial, so it may keep state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+if TYPE_CHECKING:
+    from torch import Tensor, device
+
+    from harness.config import Plan, Preset
+
+T = TypeVar("T")
+
+
+class Phase(str, Enum):
+    """When a call happens. On CUDA, RECOMPUTE and BACKWARD run on autograd's device threads."""
+
+    WARMUP = "warmup"
+    FORWARD = "forward"
+    RECOMPUTE = "recompute"
+    STEP = "step"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Call:
+    """One place where the loop may trace or compile.
+
+    ``site`` is ``"step"`` (a whole optimizer step) or ``"attention"`` (the compiled call).
+    ``drafter`` owns the call whichever thread makes it: locks are keyed by it, never by thread.
+    ``key`` separates calls that compile separately (shapes, grad mode).
+    """
+
+    site: str
+    drafter: int
+    phase: Phase
+    key: tuple[Any, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Part:
+    """What an axis file declares.
+
+    ``build`` makes the live part from what that axis passes (see the protocols below).
+    ``refuse`` says why it cannot run on a device type, or returns None.
+    """
+
+    build: Callable[..., Any]
+    default: bool = False
+    refuse: Callable[[str], str | None] = lambda device_type: None
+
+
+class Locking(Protocol):
+    """axis ``locking``: ``build() -> Locking``. Runs ``work`` under the strategy's protection.
+
+    Must be callable from any thread, reentrantly for one drafter, and must return or raise what
+    ``work`` does. ``close`` is called once at the end of the trial.
+    """
+
+    def around(self, call: Call, work: Callable[[], T]) -> T: ...
+
+    def close(self) -> None: ...
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Terms:
+    """Additive pieces of the loss over one chunk of blocks (all scalars, fp32).
+
+    ``numerator`` = sum m*w*CE carries the gradient; ``denominator`` = sum m*w; ``correct`` and
+    ``count`` are over supervised slots.
+    """
+
+    numerator: Tensor
+    denominator: Tensor
+    correct: Tensor
+    count: Tensor
+
+
+ChunkFn = Callable[..., "tuple[Tensor, Tensor, Tensor, Tensor]"]
+
+
+class Checkpoint(Protocol):
+    """axis ``checkpoint``: ``build() -> Checkpoint``. Both functions take the phase first.
+
+    ``layer(fn, *tensors)`` runs one draft layer, the compiled attention inside it;
+    ``chunk(fn, *tensors)`` runs one chunk of the loss and returns the four tensors of Terms
+    (numerator, denominator, correct, count), of which only the first carries a gradient.
+    ``fn(phase, *tensors)`` is called with FORWARD first and RECOMPUTE when run again.
+    """
+
+    def layer(self, fn: Callable[..., Tensor], *tensors: Tensor) -> Tensor: ...
+
+    def chunk(
+        self, fn: ChunkFn, *tensors: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]: ...
+
+
+class Attention(Protocol):
+    """axis ``attention``: ``build(device, drafter, counters) -> Attention``; one per drafter.
+
+    ``fused`` is True when the part promises that scores are never materialised.
+    ``plan`` prepares the DFlash mask of ``harness.model.mask`` for one batch;
+    ``attend`` takes q [b, n_q, Q, d] and k, v [b, n_kv, S+Q, d] and returns [b, n_q, Q, d].
+    """
+
+    fused: bool
+
+    def plan(self, anchors: Tensor, keep: Tensor, context: int, block: int) -> Any: ...
+
+    def attend(self, q: Tensor, k: Tensor, v: Tensor, plan: Any) -> Tensor: ...
+
+
+class Loss(Protocol):
+    """axis ``loss``: ``build(preset) -> Loss``. Additive over chunks, so memory is bounded.
+
+    ``hidden`` [b, N, B, h]; ``labels`` i64 and ``weights`` f32 [b, N, B] (0 = not supervised);
+    ``head`` [V, h], frozen.
+    """
+
+    def terms(
+        self,
+        hidden: Tensor,
+        labels: Tensor,
+        weights: Tensor,
+        head: Tensor,
+        checkpoint: Checkpoint,
+    ) -> Terms: ...
+
+
+class Rehearsal(Protocol):
+    """What a warm-up may do with one drafter: forward and backward, nothing learned."""
+
+    drafter: int
+
+    def rehearse(self, context: int) -> None:
+        """One forward and backward on dummy rows of this context length; drops gradients."""
+        ...
+
+
+class Warmup(Protocol):
+    """axis ``warmup``: ``build() -> Warmup``.
+
+    ``before_threads`` runs on the main thread before any drafter thread exists.
+    ``in_drafter`` runs on a drafter's own thread before its first step; ``others`` is the
+    number of drafters, so that a strategy can wait for all of them (bounded).
+    """
+
+    def before_threads(
+        self, rehearsals: Sequence[Rehearsal], contexts: Sequence[int]
+    ) -> None: ...
+
+    def in_drafter(
+        self, rehearsal: Rehearsal, contexts: Sequence[int], others: int
+    ) -> None: ...
+
+
+class Execution(Protocol):
+    """axis ``execution``: ``build(assembly) -> Execution``; runs the whole training."""
+
+    def run(self) -> None: ...
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Summary:
+    """The ``summary`` event: the figures of a run that reached its end.
+
+    Rates cover all drafters in steady state: per drafter the median step time over steps in
+    which its thread compiled nothing, excluding the first.
+    """
+
+    steps: int
+    drafters_done: int
+    draft_slots_per_s: float
+    context_tokens_per_s: float
+    rows_per_s: float
+    tflops: float
+    mfu: float | None
+    peak_memory_bytes: int
+    oversubscribed: bool
+
+
+__all__ = [
+    "Attention", "Call", "Checkpoint", "ChunkFn", "Execution", "Locking", "Loss", "Part",
+    "Phase", "Rehearsal", "Summary", "Terms", "Warmup",
+]

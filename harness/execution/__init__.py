@@ -1,0 +1,3 @@
+"""What runs the loop. One file per value."""
+
+AXIS = "What runs the loop"

@@ -1,0 +1,3 @@
+"""What serialises tracing and compiling between drafters. One file per value."""
+
+AXIS = "What serialises tracing and compiling between drafters"

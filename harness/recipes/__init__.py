@@ -1,0 +1,1 @@
+"""Presets: one file per workload, each holding one ``preset``."""

@@ -1,0 +1,3 @@
+"""What is compiled before the first step, and on which thread. One file per value."""
+
+AXIS = "What is compiled before the first step, and on which thread"
