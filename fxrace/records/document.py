@@ -11,14 +11,17 @@ from dataclasses import dataclass
 
 from fxrace.records.environment import Environment
 from fxrace.records.finding import Side, Tier, Value
-from fxrace.records.outcome import Throughput, Verdict
+from fxrace.records.outcome import ThreadStack, Throughput, Verdict
 from fxrace.records.tally import Spread, Tally
 from fxrace.records.trial import Setting
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TrialRow:
-    """One trial of a sweep. ``replay`` is the shell command that runs it again."""
+    """One trial of a sweep. ``replay`` is the shell command that runs it again.
+
+    ``stacks`` is where each thread of a hung trial stood, empty for the others.
+    """
 
     digest: str
     knobs: Mapping[str, str]
@@ -33,6 +36,7 @@ class TrialRow:
     peak_memory_bytes: int | None
     notes: tuple[str, ...]
     replay: str
+    stacks: tuple[ThreadStack, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

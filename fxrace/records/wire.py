@@ -1,0 +1,54 @@
+"""Records to JSON and back, in one place, for the parent side.
+
+Why here: a field that is renamed in one record must not change three hand-written encoders.
+The surprise: text from a trial may hold lone surrogates (undecodable bytes of a C++ message),
+which no JSON encoder accepts; they are written as ``\\udc80`` escapes instead of failing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+import msgspec
+
+T = TypeVar("T")
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+
+
+def encode(record: Any) -> bytes:
+    """One record (or plain value) as compact JSON, UTF-8, no newline."""
+    try:
+        return msgspec.json.encode(record)
+    except UnicodeEncodeError:
+        return msgspec.json.encode(_scrubbed(msgspec.to_builtins(record)))
+
+
+def pretty(record: Any) -> str:
+    """The same, indented for people and for diffs."""
+    return msgspec.json.format(encode(record), indent=2).decode()
+
+
+def decode(kind: type[T], text: bytes | str) -> T:
+    """Rebuild a record. Unknown fields are ignored, so an older fxrace reads a newer file.
+
+    Raises ``msgspec.DecodeError`` for anything that is not this record.
+    """
+    return msgspec.json.decode(text, type=kind)
+
+
+def schema(kind: type) -> dict[str, Any]:
+    """The JSON Schema (2020-12) of a record, as it is published in ``fxrace/schemas``."""
+    return {"$schema": DIALECT, **msgspec.json.schema(kind)}
+
+
+def _scrubbed(value: Any) -> Any:
+    """The same plain value with every lone surrogate spelled out."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, Mapping):
+        return {_scrubbed(key): _scrubbed(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_scrubbed(item) for item in value]
+    return value
