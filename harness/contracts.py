@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from fxrace.probe.part import Part
+
 if TYPE_CHECKING:
     from torch import Tensor, device
 
@@ -42,19 +44,6 @@ class Call:
     drafter: int
     phase: Phase
     key: tuple[Any, ...] = ()
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Part:
-    """What an axis file declares.
-
-    ``build`` makes the live part from what that axis passes (see the protocols below).
-    ``refuse`` says why it cannot run on a device type, or returns None.
-    """
-
-    build: Callable[..., Any]
-    default: bool = False
-    refuse: Callable[[str], str | None] = lambda device_type: None
 
 
 class Locking(Protocol):

@@ -1,0 +1,84 @@
+"""Which threads are inside which regions right now, and who is told about it.
+
+A region is a span in which a thread has borrowed process-wide State. The hooks report the
+borders here; this records them, tells the pressure, and can say what every *other* thread with
+an open region is doing, which is what an error report needs: the thread that crashes is rarely
+the one that caused it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+from fxrace.probe.pressure import Pressure
+from fxrace.probe.recorder import Recorder
+
+FRAMES_KEPT = 60
+
+
+class Regions:
+    """Open regions by thread. A thread's own entry is only written by that thread."""
+
+    def __init__(self, recorder: Recorder, pressure: Pressure) -> None:
+        self._recorder, self._pressure = recorder, pressure
+        self._numbers = itertools.count(1)
+        self._open: dict[int, list[tuple[int, str, str]]] = {}
+        self._names: dict[int, str] = {}
+
+    @contextmanager
+    def region(self, kind: str, name: str) -> Iterator[None]:
+        """The current thread is in a region of this kind for the length of the block."""
+        ident, number = threading.get_ident(), next(self._numbers)
+        self._names[ident] = threading.current_thread().name
+        stack = self._open.setdefault(ident, [])
+        stack.append((number, kind, name))
+        self._recorder.emit("region", edge="enter", region=kind, name=name, number=number)
+        try:
+            yield
+        finally:
+            stack.pop()
+            self._recorder.emit("region", edge="exit", region=kind, name=name, number=number)
+            self._pressure.left(kind)
+
+    def inside(self, kind: str) -> None:
+        """The current thread now has the States of its region borrowed."""
+        self._pressure.inside(kind)
+
+    def others(self) -> list[dict[str, Any]]:
+        """Every other thread with an open region: thread, region, frames (innermost last)."""
+        me, frames = threading.get_ident(), sys._current_frames()
+        return [
+            {"thread": self._names[ident], "region": stack[-1][1], "frames": stack_of(frame)}
+            for ident, stack in list(self._open.items())
+            if ident != me and stack and (frame := frames.get(ident)) is not None
+        ]
+
+
+def stack_of(frame: FrameType | None) -> list[list[Any]]:
+    """``[file, line, function]`` of a frame and its callers, innermost last."""
+    found: list[list[Any]] = []
+    while frame is not None and len(found) < FRAMES_KEPT:
+        found.append([frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_qualname
+                      if sys.version_info >= (3, 11) else frame.f_code.co_name])
+        frame = frame.f_back
+    return found[::-1]
+
+
+_current: Regions | None = None
+
+
+def watch_with(regions: Regions | None) -> None:
+    """Make these the regions that ``open_regions`` speaks of."""
+    global _current
+    _current = regions
+
+
+def open_regions() -> list[dict[str, Any]]:
+    """See ``Regions.others``; empty when nothing watches."""
+    return _current.others() if _current is not None else []

@@ -1,0 +1,75 @@
+"""Reads the registry's States in this process, and tells which are off their baseline.
+
+Values are compared by identity for functions and objects and by equality for plain values. A
+row that ought to exist in this torch and does not resolve is reported, never passed over.
+"""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass
+from typing import Any
+
+from fxrace.core.states import STATES
+from fxrace.probe.recorder import Recorder
+from fxrace.records.state import State
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Snapshot:
+    """The value of every State that resolved, and why the others did not."""
+
+    values: dict[str, Any]
+    unresolved: dict[str, str]
+
+
+def read(state: State) -> Any:
+    """The State's present value. Raises ImportError or AttributeError where it is not there."""
+    module, _, path = state.attribute.partition(":")
+    value: Any = importlib.import_module(module)
+    for name in path.split("."):
+        value = getattr(value, name)
+    return value
+
+
+def snapshot() -> Snapshot:
+    """Read every State that this torch shares between threads."""
+    import torch
+
+    major, minor = (int(part) for part in torch.__version__.split(".")[:2])
+    values: dict[str, Any] = {}
+    unresolved: dict[str, str] = {}
+    for state in STATES:
+        if not state.shared_in((major, minor)):
+            continue
+        try:
+            values[state.name] = read(state)
+        except (ImportError, AttributeError) as error:
+            unresolved[state.name] = f"{state.attribute} does not resolve: {error}"
+    return Snapshot(values=values, unresolved=unresolved)
+
+
+def record_leaks(recorder: Recorder, before: Snapshot) -> None:
+    """Emit a ``leak`` for every State that is not back at its baseline, ``blind`` for the unread.
+
+    Call it when no region is active: then every State must be as it was.
+    """
+    after = snapshot()
+    for name, reason in {**before.unresolved, **after.unresolved}.items():
+        recorder.emit("blind", what=f"state {name}", reason=reason)
+    for state in STATES:
+        if state.name not in before.values or state.name not in after.values:
+            continue
+        was, now = before.values[state.name], after.values[state.name]
+        if not _same(was, now):
+            recorder.emit(
+                "leak", state=state.name, attribute=state.attribute,
+                before=repr(was)[:200], after=repr(now)[:200],
+            )
+
+
+def _same(was: Any, now: Any) -> bool:
+    if was is now:
+        return True
+    plain = (bool, int, float, str, type(None))
+    return isinstance(was, plain) and type(was) is type(now) and was == now

@@ -1,0 +1,40 @@
+"""A State: one process-wide mutable thing in torch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Scope(str, Enum):
+    """Who shares a State's value."""
+
+    PROCESS = "process"
+    THREAD = "thread"
+    CONTEXT = "context"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class State:
+    """One row of the registry.
+
+    ``attribute`` is ``module:dotted.attribute``. ``since`` and ``until`` bound the torch versions
+    (major, minor) in which it is shared by the process: first with, first without. ``why`` says
+    in a clause what sharing it breaks.
+    """
+
+    name: str
+    attribute: str
+    borrowed_by: str
+    why: str
+    scope: Scope = Scope.PROCESS
+    since: tuple[int, int] | None = None
+    until: tuple[int, int] | None = None
+    surfaces: tuple[str, ...] = ()
+    references: tuple[str, ...] = ()
+
+    def shared_in(self, version: tuple[int, int]) -> bool:
+        """True when this torch shares the State between threads."""
+        return (self.since is None or version >= self.since) and (
+            self.until is None or version < self.until
+        )
