@@ -6,7 +6,14 @@ import importlib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 
-from fxrace.probe.hooks import Blind, Detach, compiled_calls, dynamo_compile, fx_trace
+from fxrace.probe.hooks import (
+    Blind,
+    Detach,
+    compile_lock,
+    compiled_calls,
+    dynamo_compile,
+    fx_trace,
+)
 from fxrace.probe.part import Part
 from fxrace.probe.pressure import Pressure
 from fxrace.probe.recorder import Recorder
@@ -27,6 +34,7 @@ def attached(trial: Trial, recorder: Recorder) -> Iterator[Regions]:
         stack.callback(watch_with, None)
         _attach(stack, recorder, "FX traces", lambda: fx_trace.attach(regions))
         _attach(stack, recorder, "compiles", lambda: dynamo_compile.attach(regions, recorder))
+        _attach(stack, recorder, "compile lock", lambda: compile_lock.attach(recorder))
         if pressure.listens:
             _attach(
                 stack, recorder, "compiled calls", lambda: compiled_calls.attach(pressure.called)

@@ -13,14 +13,15 @@ CAUSES_KEPT = 8
 def described(error: BaseException) -> dict[str, Any]:
     """``{type, message, frames, causes}``; frames are [file, line, function], innermost last.
 
-    ``causes`` follows ``__cause__`` and unsuppressed ``__context__``, outermost first: the last
-    one is the root, which is what names the State.
+    ``causes`` follows ``__cause__`` and ``__context__``, outermost first: the last one is the
+    root, which is what names the State. A suppressed context is followed too, because Dynamo
+    wraps with ``from None`` the very error that tells what happened.
     """
     chain: list[BaseException] = []
     at: BaseException | None = error
     while at is not None and at not in chain and len(chain) <= CAUSES_KEPT:
         chain.append(at)
-        at = at.__cause__ or (None if at.__suppress_context__ else at.__context__)
+        at = at.__cause__ or at.__context__
     first, *causes = [_one(link) for link in chain]
     return {**first, "causes": causes}
 
