@@ -7,7 +7,7 @@ text of an exception, because one State shows up as many texts.
 
 from __future__ import annotations
 
-from fxrace.records.state import Scope, State
+from fxrace.records.state import State
 
 STATES: tuple[State, ...] = (
     State(

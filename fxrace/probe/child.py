@@ -15,7 +15,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -70,7 +70,7 @@ def _load(target: str) -> Callable[[Trial, Recorder], None]:
     return found  # type: ignore[no-any-return]
 
 
-class _uncaught:  # noqa: N801 - a context manager
+class _uncaught:
     """Record exceptions that end a thread nobody else watches."""
 
     def __init__(self, recorder: Recorder) -> None:
@@ -87,9 +87,7 @@ class _uncaught:  # noqa: N801 - a context manager
         if args.exc_value is None or args.exc_type is SystemExit:
             return
         role = args.thread.name if args.thread is not None else "unknown thread"
-        self._recorder.emit(
-            "raised", role=role, error=described(args.exc_value), others=_others()
-        )
+        self._recorder.emit("raised", role=role, error=described(args.exc_value), others=_others())
 
 
 def _others() -> list[dict[str, Any]]:
@@ -104,10 +102,8 @@ def _sentence(error: BaseException) -> str:
 
 def _leave(status: int) -> NoReturn:
     for stream in (sys.stdout, sys.stderr):
-        try:
+        with suppress(OSError, ValueError):
             stream.flush()
-        except (OSError, ValueError):
-            pass
     os._exit(status)
 
 

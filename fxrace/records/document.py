@@ -55,6 +55,7 @@ class FindingRow:
 
     fingerprint: str
     title: str
+    pattern: str
     tier: Tier
     state: str | None
     hazard: str | None

@@ -47,7 +47,8 @@ class Value:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Finding:
-    """One cause. ``symptoms`` lists every way it showed; ``hazard`` is a catalogue slug or None.
+    """One cause. ``symptoms`` lists every way it showed; ``hazard`` is a catalogue slug or None;
+    ``pattern`` is the name of the detector that claims it.
 
     ``fingerprint`` is computed from State, regions and normalised frames, never from the text
     of an exception, because one cause shows up as many texts.
@@ -60,5 +61,6 @@ class Finding:
     hazard: str | None
     sides: tuple[Side, ...]
     symptoms: tuple[str, ...]
+    pattern: str = ""
     value: Value = Value()
     references: tuple[str, ...] = ()

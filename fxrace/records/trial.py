@@ -6,9 +6,9 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any, Union
+from typing import Any
 
-Setting = Union[str, int, float, bool, None]
+Setting = str | int | float | bool | None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

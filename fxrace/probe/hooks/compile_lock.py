@@ -23,7 +23,7 @@ def attach(recorder: Recorder) -> Detach:
     real = getattr(convert, "compile_lock", None)
     if real is None:
         raise Blind("torch._dynamo.convert_frame has no compile_lock")
-    convert.compile_lock = _Forwarding(real, recorder)  # type: ignore[assignment]
+    convert.compile_lock = _Forwarding(real, recorder)
 
     def detach() -> None:
         convert.compile_lock = real

@@ -38,11 +38,11 @@ def attach(regions: Regions) -> Detach:
             regions.inside(KIND)
             yield patcher
 
-    fx.Tracer.trace = trace  # type: ignore[method-assign]
+    fx.Tracer.trace = trace
     fx._new_patcher = new_patcher
 
     def detach() -> None:
         fx._new_patcher = original_patcher
-        fx.Tracer.trace = original_trace  # type: ignore[method-assign]
+        fx.Tracer.trace = original_trace
 
     return detach

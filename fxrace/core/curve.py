@@ -1,0 +1,93 @@
+"""Loss curves, and what it means that two of them agree."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from fxrace.records.event import Trace
+
+LOSS_TOLERANCE = 2e-3
+GRAD_NORM_TOLERANCE = 2e-2
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Point:
+    """One optimizer step: loss before the update and the gradient's norm before clipping."""
+
+    loss: float
+    grad_norm: float
+
+
+Curve = Mapping[tuple[int, int], Point]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Reference:
+    """What the loop computes when nothing runs beside it.
+
+    ``problem`` is why it cannot serve (it failed, or its two runs differ), else None.
+    """
+
+    curve: Curve
+    problem: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Departure:
+    """The first step at which a drafter left the reference."""
+
+    drafter: int
+    step: int
+    quantity: str
+    got: float
+    expected: float
+
+
+def curve_of(trace: Trace) -> Curve:
+    """(drafter, step) -> Point, from the ``step`` events."""
+    return {
+        (event.data["drafter"], event.data["step"]): Point(
+            loss=float(event.data["loss"]), grad_norm=float(event.data["grad_norm"])
+        )
+        for event in trace.of("step")
+    }
+
+
+def departures(curve: Curve, reference: Curve) -> tuple[Departure, ...]:
+    """Per drafter the first step outside tolerance; steps that are missing are not compared.
+
+    Tolerances are relative (``LOSS_TOLERANCE``, ``GRAD_NORM_TOLERANCE``): fp32 with another
+    order of summation differs by 1e-6 after one step and drifts apart slowly from there.
+    """
+    first: dict[int, Departure] = {}
+    for (drafter, step), point in sorted(curve.items()):
+        expected = reference.get((drafter, step))
+        if expected is None or drafter in first:
+            continue
+        for quantity, got, wanted, tolerance in (
+            ("loss", point.loss, expected.loss, LOSS_TOLERANCE),
+            ("gradient norm", point.grad_norm, expected.grad_norm, GRAD_NORM_TOLERANCE),
+        ):
+            if not _close(got, wanted, tolerance):
+                first[drafter] = Departure(
+                    drafter=drafter, step=step, quantity=quantity, got=got, expected=wanted
+                )
+                break
+    return tuple(first[drafter] for drafter in sorted(first))
+
+
+def reference_from(first: Curve, second: Curve) -> Reference:
+    """A Reference out of two runs; unusable when they are empty or differ."""
+    if not first or first.keys() != second.keys():
+        return Reference(curve=first, problem="the reference did not finish the same steps twice")
+    if departures(first, second):
+        return Reference(curve=first, problem="the reference differs from itself")
+    return Reference(curve=first)
+
+
+def _close(got: float, wanted: float, tolerance: float) -> bool:
+    if not math.isfinite(got):
+        return False
+    return abs(got - wanted) <= tolerance * max(abs(wanted), 1e-6)

@@ -1,0 +1,115 @@
+"""T0: a thread raised, where the single-threaded reference does not.
+
+The State is named by where the root cause was raised. The other side is the thread that had a
+region open at that moment: the one that borrowed the State.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from fxrace.core.detect import Detector
+from fxrace.core.evidence import Evidence
+from fxrace.core.fingerprint import fingerprint, site
+from fxrace.core.frames import frames_of
+from fxrace.core.states import surfaced_at
+from fxrace.records.event import Event
+from fxrace.records.finding import Finding, Frame, Side, Tier, Value
+from fxrace.records.state import State
+
+_CALL = "call"
+
+
+def find(evidence: Evidence) -> tuple[Finding, ...]:
+    """One finding per ``raised`` event; equal causes are merged later."""
+    return tuple(_finding(event) for event in evidence.trace.of("raised"))
+
+
+def _finding(event: Event) -> Finding:
+    error: Mapping[str, Any] = event.data["error"]
+    links = [error, *error.get("causes", ())]
+    root = links[-1]
+    stack = frames_of(root["frames"])
+    state, deepest = _state_of(links)
+    victim = Side(
+        thread=event.data["role"],
+        region=_CALL,
+        access=_access(state, root),
+        stack=stack,
+    )
+    other = _other(event, state)
+    regions = (_CALL, other.region if other else "", state.borrowed_by if state else "")
+    known = state is not None
+    return Finding(
+        fingerprint=fingerprint(
+            Tier.FAILURE,
+            state=state.name if state else None,
+            regions=(_CALL, state.borrowed_by) if state else (_CALL,),
+            key=() if known else (root["type"], *site(deepest or stack)),
+        ),
+        title=_title(event, root, state, regions[1]),
+        tier=Tier.FAILURE,
+        state=state.name if state else None,
+        hazard=None,
+        sides=(victim, other) if other else (victim,),
+        symptoms=(_symptom(root),),
+        value=_value(state),
+        references=state.references if state else (),
+    )
+
+
+def _state_of(links: list[Mapping[str, Any]]) -> tuple[State | None, tuple[Frame, ...]]:
+    """The State that the innermost attributable error surfaced at, and the root's frames."""
+    frames: tuple[Frame, ...] = ()
+    for link in reversed(links):
+        frames = frames_of(link["frames"])
+        if frames and (state := surfaced_at(frames[-1].file, frames[-1].function)):
+            return state, frames
+    return None, frames_of(links[-1]["frames"])
+
+
+def _other(event: Event, state: State | None) -> Side | None:
+    """The thread with an open region, the State's own kind of region first."""
+    candidates = sorted(
+        event.data.get("others", ()),
+        key=lambda other: 0 if state and other["region"] == state.borrowed_by else 1,
+    )
+    if not candidates:
+        return None
+    chosen = candidates[0]
+    return Side(
+        thread=chosen["thread"],
+        region=chosen["region"],
+        access=f"holds {state.name}" if state else "was inside",
+        stack=frames_of(chosen["frames"]),
+    )
+
+
+def _access(state: State | None, root: Mapping[str, Any]) -> str:
+    return f"meets {state.name}" if state else f"raises {root['type']}"
+
+
+def _title(event: Event, root: Mapping[str, Any], state: State | None, other_region: str) -> str:
+    during = f" during another thread's {other_region}" if other_region else ""
+    what = f"{state.name}: {state.why}" if state else f"{root['type']}: {_first_line(root)}"
+    return f"{_kind(event.data['role'])} raised{during}: {what}"
+
+
+def _kind(role: str) -> str:
+    return role.rstrip("0123456789").rstrip("-") or role
+
+
+def _first_line(root: Mapping[str, Any]) -> str:
+    return str(root["message"]).partition("\n")[0][:160]
+
+
+def _symptom(root: Mapping[str, Any]) -> str:
+    return f"{root['type']}: {_first_line(root)}"
+
+
+def _value(state: State | None) -> Value:
+    return Value(during=f"borrowed by a {state.borrowed_by}") if state else Value()
+
+
+detector = Detector(find=find)

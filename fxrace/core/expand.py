@@ -1,0 +1,59 @@
+"""A Sweep becomes its Trials."""
+
+from __future__ import annotations
+
+import itertools
+
+from fxrace.records.sweep import Sweep
+from fxrace.records.trial import Trial
+
+REFERENCE_RUNS = 2
+REFERENCE_KNOBS = {
+    "locking": "none",
+    "checkpoint": "off",
+    "warmup": "none",
+    "attention": "dense",
+    "loss": "chunked",
+    "execution": "oracle",
+    "pressure": "none",
+}
+
+
+def trials(sweep: Sweep) -> tuple[Trial, ...]:
+    """Every combination once per repeat. Repeats are outermost, so all cells fill evenly."""
+    names = tuple(sweep.axes)
+    return tuple(
+        Trial(
+            target=sweep.target,
+            knobs=dict(zip(names, values, strict=True)),
+            settings=dict(sweep.settings),
+            seed=sweep.seed,
+            repeat=repeat,
+            limits=sweep.limits,
+        )
+        for repeat in range(sweep.repeats)
+        for values in itertools.product(*sweep.axes.values())
+    )
+
+
+def references(sweep: Sweep) -> tuple[Trial, ...]:
+    """The single-threaded, uncompiled run that every trial is compared with, taken twice.
+
+    Twice, because a reference that differs from itself proves nothing about anybody.
+    """
+    return tuple(
+        Trial(
+            target=sweep.target,
+            knobs=REFERENCE_KNOBS,
+            settings=dict(sweep.settings),
+            seed=sweep.seed,
+            repeat=run,
+            limits=sweep.limits,
+        )
+        for run in range(REFERENCE_RUNS)
+    )
+
+
+def is_reference(trial: Trial) -> bool:
+    """True for trials made by ``references``."""
+    return trial.knobs.get("execution") == REFERENCE_KNOBS["execution"]

@@ -1,0 +1,37 @@
+"""Stack frames: from recorded triples to records, and what a reader should see first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import PurePosixPath
+
+from fxrace.records.finding import Frame
+
+
+def frames_of(recorded: Iterable[Sequence[object]]) -> tuple[Frame, ...]:
+    """``[file, line, function]`` triples as Frames, our own hooks left out."""
+    frames = (
+        Frame(file=str(file), line=int(str(line)), function=str(function))
+        for file, line, function in recorded
+    )
+    return tuple(frame for frame in frames if not is_ours(frame))
+
+
+def is_ours(frame: Frame) -> bool:
+    """True for the frames of fxrace's own hooks, which no user wants to see."""
+    return "/fxrace/probe/" in frame.file.replace("\\", "/")
+
+
+def is_torch(frame: Frame) -> bool:
+    """True inside torch and what it drags in; everything else is the user's."""
+    return "torch" in PurePosixPath(frame.file.replace("\\", "/")).parts
+
+
+def is_waiting(frame: Frame) -> bool:
+    """True inside the standard library's threading and queue modules."""
+    return PurePosixPath(frame.file).name in {"threading.py", "queue.py"}
+
+
+def normalised(frame: Frame) -> str:
+    """File name and bare function, without the line: stable over releases."""
+    return f"{PurePosixPath(frame.file).name}:{frame.function.rsplit('.', 1)[-1]}"

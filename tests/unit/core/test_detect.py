@@ -1,0 +1,141 @@
+"""Every detector: one trace that makes it fire, one that must leave it silent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from fxrace.core.curve import Reference
+from fxrace.core.detect import detectors, findings_in
+from fxrace.core.evidence import Evidence
+from fxrace.records.finding import Frame, Tier
+from fxrace.records.outcome import Stop, ThreadStack
+from tests.unit.core.evidence_of import REFERENCE, STEPS, event, evidence, step
+
+USER = ["/home/me/train.py", 12, "train"]
+WRAPPER = ["/lib/torch/_dynamo/eval_frame.py", 1120, "compile_wrapper"]
+PATCHER = ["/lib/torch/fx/_symbolic_trace.py", 1231, "_new_patcher"]
+TRACING = {"thread": "drafter-0", "region": "trace", "frames": [USER, PATCHER]}
+
+
+def raised(*frames: list[Any], message: str = "m", others: tuple[Any, ...] = ()) -> Any:
+    error = {"type": "RuntimeError", "message": message, "frames": list(frames), "causes": []}
+    return event("raised", "drafter-1", role="drafter-1", error=error, others=list(others))
+
+
+def attention(fused: bool, dense: int) -> Any:
+    return event("attention", calls={"drafter-0": 8}, dense={"drafter-0": dense}, fused=fused)
+
+
+def wait(thread: str, lock: str, owner: str) -> Any:
+    return event("lock", thread, edge="wait", lock=lock, owner=owner)
+
+
+STACKS = tuple(
+    ThreadStack(
+        thread=f"drafter-{i}",
+        ident=i,
+        frames=(Frame(file="/home/me/train.py", line=i, function="step"),),
+        source="py-spy",
+    )
+    for i in (0, 1)
+)
+
+FIRES: dict[str, Evidence] = {
+    "exception": evidence(raised(USER, WRAPPER, others=(TRACING,))),
+    "leak": evidence(event("leak", state="fx.patcher", attribute="a:b", before="None", after="x")),
+    "departure": evidence(*STEPS[1:], step(0, 0, loss=3.9)),
+    "dense": evidence(*STEPS, attention(fused=True, dense=3)),
+    "unfinished": evidence(*STEPS[:3]),
+    "crash": evidence(stop=Stop.SIGNALLED, code=6, complete=False),
+    "hang": evidence(
+        wait("drafter-0", "b", "drafter-1"), wait("drafter-1", "a", "drafter-0"),
+        stop=Stop.SILENT, stacks=STACKS, complete=False,
+    ),
+}  # fmt: skip
+
+SILENT: dict[str, Evidence] = {
+    "exception": evidence(*STEPS),
+    "leak": evidence(*STEPS),
+    "departure": evidence(*STEPS[1:], step(0, 0, loss=4.0 * (1 + 1e-4))),
+    "dense": evidence(*STEPS, attention(fused=False, dense=8)),
+    "unfinished": evidence(*STEPS[:3], raised(USER)),
+    "crash": evidence(*STEPS),
+    "hang": evidence(wait("drafter-0", "b", "drafter-1"), stop=Stop.TIMED_OUT, complete=False),
+}
+
+
+def test_every_detector_has_both() -> None:
+    assert set(FIRES) == set(SILENT) == set(detectors())
+
+
+@pytest.mark.parametrize("name", sorted(FIRES))
+def test_fires(name: str) -> None:
+    assert detectors()[name].find(FIRES[name])
+
+
+@pytest.mark.parametrize("name", sorted(SILENT))
+def test_stays_silent(name: str) -> None:
+    assert detectors()[name].find(SILENT[name]) == ()
+
+
+def test_an_exception_names_the_state_and_both_sides() -> None:
+    (finding,) = findings_in(FIRES["exception"])
+    assert finding.state == "fx.tracing_flag"
+    assert finding.tier is Tier.FAILURE
+    assert [side.thread for side in finding.sides] == ["drafter-1", "drafter-0"]
+    assert [side.region for side in finding.sides] == ["call", "trace"]
+    assert all(side.stack for side in finding.sides)
+
+
+def test_the_cause_is_found_below_a_wrapping_error() -> None:
+    inner = {"type": "AssertionError", "message": "x", "frames": [USER, PATCHER]}
+    outer = {"type": "TorchRuntimeError", "message": "y", "frames": [USER], "causes": [inner]}
+    found = findings_in(
+        evidence(event("raised", role="drafter-0", error=outer, others=[]), reference=None)
+    )
+    assert [finding.state for finding in found] == ["fx.patcher"]
+
+
+def test_one_cause_is_one_fingerprint_whatever_the_text_and_the_line() -> None:
+    moved = [WRAPPER[0], WRAPPER[1] + 300, WRAPPER[2]]
+    first, second = (
+        findings_in(evidence(raised(USER, WRAPPER, message="one"))),
+        findings_in(evidence(raised(["/other/program.py", 1, "main"], moved, message="two"))),
+    )
+    assert [f.fingerprint for f in first] == [f.fingerprint for f in second]
+
+
+def test_different_unknown_causes_stay_apart() -> None:
+    found = findings_in(evidence(raised(USER), raised(["/home/me/train.py", 9, "evaluate"])))
+    assert len(found) == 2
+
+
+def test_equal_causes_in_one_trial_are_one_finding_with_all_symptoms() -> None:
+    found = findings_in(evidence(raised(WRAPPER, message="a"), raised(WRAPPER, message="b")))
+    assert len(found) == 1
+    assert len(found[0].symptoms) == 2
+
+
+def test_a_circle_of_waits_is_a_deadlock_with_both_stacks() -> None:
+    (finding,) = (f for f in findings_in(FIRES["hang"]) if f.pattern == "hang")
+    assert finding.title.startswith("deadlock")
+    assert {side.thread for side in finding.sides} == {"drafter-0", "drafter-1"}
+    assert all(side.stack for side in finding.sides)
+
+
+def test_waits_that_ended_close_no_circle() -> None:
+    got = event("lock", "drafter-0", edge="got", lock="b", owner=None)
+    found = findings_in(
+        evidence(
+            wait("drafter-0", "b", "drafter-1"), got, wait("drafter-1", "a", "drafter-0"),
+            stop=Stop.SILENT, stacks=STACKS, complete=False,
+        )
+    )  # fmt: skip
+    assert [f.title.partition(":")[0] for f in found if f.pattern == "hang"] == ["hang"]
+
+
+def test_nothing_is_compared_with_a_reference_that_differs_from_itself() -> None:
+    bad = Reference(curve=REFERENCE.curve, problem="differs")
+    assert findings_in(evidence(step(0, 0, loss=1.0), reference=bad)) == ()
