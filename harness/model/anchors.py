@@ -1,0 +1,55 @@
+"""Where draft blocks start, what each slot must predict, and how much that counts.
+
+The number of blocks is fixed: rows with too few places to start get blocks with ``keep`` False,
+so that shapes, and with them compiled kernels, never change.
+"""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+
+def sample_anchors(
+    loss_mask: Tensor, count: int, generator: torch.Generator
+) -> tuple[Tensor, Tensor]:
+    """Draw ``count`` anchors per row: anchors i64 and keep bool [b, count], ascending.
+
+    Uniform without replacement among positions p such that p and p + 1 are supervised
+    (``loss_mask`` bool [b, S]). Unused slots come last, with anchor S - 1 and keep False.
+    Draws on the generator's device; nothing waits for the accelerator.
+    """
+    rows, context = loss_mask.shape
+    eligible = loss_mask & F.pad(loss_mask[:, 1:], (0, 1))
+    luck = torch.rand((rows, context), generator=generator, device=generator.device)
+    luck = luck.to(loss_mask.device).masked_fill(~eligible, -1.0)
+    best = luck.topk(min(count, context), dim=1)
+    unused = context - 1  # never eligible, so it sorts behind every real anchor
+    drawn = torch.where(best.values >= 0, best.indices, unused)
+    anchors = F.pad(drawn, (0, count - drawn.shape[1]), value=unused).sort(dim=1).values
+    return anchors, anchors < unused
+
+
+def label_slots(
+    input_ids: Tensor, loss_mask: Tensor, anchors: Tensor, keep: Tensor, block: int, gamma: float
+) -> tuple[Tensor, Tensor]:
+    """Labels i64 and weights f32 [b, N, B]: slot k predicts token a + k, slot 0 nothing.
+
+    Weight of a supervised slot is exp(-(k - 1) / gamma); 0 for slot 0, past the end of the row,
+    in unused blocks and where the token is not supervised.
+    """
+    context = input_ids.shape[1]
+    slots = torch.arange(block, device=anchors.device)
+    positions = anchors[:, :, None] + slots
+    inside = positions.clamp(max=context - 1)
+    labels = input_ids.gather(1, inside.flatten(1)).view_as(positions)
+    supervised = loss_mask.gather(1, inside.flatten(1)).view_as(positions)
+    counted = supervised & keep[:, :, None] & (positions < context) & (slots >= 1)
+    return labels, torch.exp(-(slots - 1) / gamma) * counted
+
+
+def draft_tokens(input_ids: Tensor, anchors: Tensor, mask_token: int, block: int) -> Tensor:
+    """What the drafter reads: [anchor token, mask, mask, ...] per block, i64 [b, N * B]."""
+    first = input_ids.gather(1, anchors)[:, :, None]
+    return F.pad(first, (0, block - 1), value=mask_token).flatten(1)

@@ -1,0 +1,186 @@
+"""A target that knows the phrase language: trained in seconds, then kept on disk.
+
+Trials run in processes of their own and may ask for the same target at once: one trains while
+the others wait, and the file appears whole or not at all. The cache only saves time. Whatever is
+wrong with it (unwritable, damaged, lock never granted), the target is trained again; training is
+deterministic, so the outcome is the same.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+
+import torch
+import torch.nn.functional as F
+
+from harness.config import Preset
+from harness.data import Corpus, language, rows
+from harness.model.layers import initialise
+from harness.model.target import Target
+
+RECIPE = 1
+"""Part of the cache key: raise it when training below changes what it produces."""
+
+SEED = 20260206
+LOCK_WAIT_S = 600.0
+
+
+def load_target(
+    preset: Preset,
+    device: str | torch.device,
+    cache: Path | None = None,
+    dtype: torch.dtype | None = None,
+) -> Target:
+    """The frozen target of ``preset`` on ``device``, trained unless ``train_steps`` is 0.
+
+    ``cache`` is the folder of trained targets: by default ``$FXRACE_CACHE``, else
+    ``~/.cache/fxrace``. ``dtype`` defaults to fp32 on the CPU and bf16 elsewhere.
+    """
+    device = torch.device(device)
+    if dtype is None:
+        dtype = torch.float32 if device.type == "cpu" else torch.bfloat16
+    if preset.target.train_steps == 0:
+        target = _blank(preset, device, dtype)
+        initialise(target, torch.Generator(device).manual_seed(SEED))
+    else:
+        target = _blank(preset, device, torch.float32)
+        target.load_state_dict(_trained(preset, device, cache or _default_folder()))
+        target.to(dtype)
+    return target.requires_grad_(False).eval()
+
+
+def digest(preset: Preset, device_type: str) -> str:
+    """Names a trained target: everything that its weights depend on, 16 hex digits."""
+    key = {
+        "recipe": RECIPE,
+        "shape": asdict(preset.target),
+        "contexts": preset.contexts,
+        "corpus": asdict(language(preset.target.vocab)),
+        "torch": torch.__version__,
+        "device": device_type,
+        "threads": preset.intraop_threads,
+    }
+    return hashlib.sha256(json.dumps(key, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def train(preset: Preset, device: torch.device) -> Target:
+    """Train a target on the phrase language: AdamW, warm-up over 5 %, cosine to zero."""
+    shape, corpus = preset.target, language(preset.target.vocab)
+    target = _blank(preset, device, torch.float32)
+    initialise(target, torch.Generator(device).manual_seed(SEED))
+    optimizer = torch.optim.AdamW(
+        target.parameters(), lr=shape.train_learning_rate, betas=(0.9, 0.95), weight_decay=0.0
+    )
+    schedule = torch.optim.lr_scheduler.OneCycleLR(
+        optimizer, shape.train_learning_rate, total_steps=shape.train_steps, pct_start=0.05
+    )
+    with torch.enable_grad(), _intraop_threads(preset, device):
+        for step in range(shape.train_steps):
+            _train_step(target, preset, corpus, step, optimizer)
+            schedule.step()
+    return target
+
+
+def _train_step(
+    target: Target, preset: Preset, corpus: Corpus, step: int, optimizer: torch.optim.Optimizer
+) -> None:
+    context = preset.contexts[step % len(preset.contexts)]
+    tokens, _ = rows(
+        corpus, seed=SEED, index=step, rows=preset.target.train_rows, context=context
+    )  # fmt: skip
+    tokens = tokens.to(target.embedding.device)
+    logits = target.logits(tokens)[:, :-1]
+    loss = F.cross_entropy(logits.flatten(0, 1), tokens[:, 1:].flatten())
+    optimizer.zero_grad(set_to_none=True)
+    loss.backward()
+    torch.nn.utils.clip_grad_norm_(target.parameters(), 1.0)
+    optimizer.step()
+
+
+def _trained(preset: Preset, device: torch.device, folder: Path) -> dict[str, torch.Tensor]:
+    path = folder / f"target-{digest(preset, device.type)}.pt"
+    with contextlib.suppress(OSError):
+        folder.mkdir(parents=True, exist_ok=True)
+    with _only_one(path.with_suffix(".lock")):
+        found = _read(path, preset, device)
+        if found is None:
+            found = train(preset, device).state_dict()
+            with contextlib.suppress(OSError, RuntimeError):
+                _write(path, found)
+    return found
+
+
+def _read(path: Path, preset: Preset, device: torch.device) -> dict[str, torch.Tensor] | None:
+    """The weights in ``path`` if they are whole and fit the preset, else None."""
+    try:
+        state: dict[str, torch.Tensor] = torch.load(path, map_location=device, weights_only=True)
+        _blank(preset, device, torch.float32).load_state_dict(state)
+    except Exception:  # torch.load of a damaged file may raise nearly anything
+        return None
+    return state
+
+
+def _write(path: Path, state: dict[str, torch.Tensor]) -> None:
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.stem, suffix=".part")
+    os.close(handle)
+    try:
+        torch.save(state, name)
+        os.replace(name, path)  # noqa: PTH105 - the atomic step, kept visible
+    finally:
+        Path(name).unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def _only_one(path: Path) -> Iterator[None]:
+    """Hold the file lock ``path``, or go on without it where that cannot be had in time."""
+    try:
+        import fcntl
+
+        lock = path.open("w")
+    except (ImportError, OSError):
+        yield
+        return
+    with lock:  # closing the file gives the lock back
+        end = time.monotonic() + LOCK_WAIT_S
+        while time.monotonic() < end:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                time.sleep(0.05)
+            except OSError:
+                break
+        yield
+
+
+@contextlib.contextmanager
+def _intraop_threads(preset: Preset, device: torch.device) -> Iterator[None]:
+    """Sums split over other thread counts round differently, so the count is part of the recipe."""
+    before = torch.get_num_threads()
+    wanted = preset.intraop_threads if device.type == "cpu" else before
+    if wanted != before:
+        torch.set_num_threads(wanted)
+    try:
+        yield
+    finally:
+        if wanted != before:
+            torch.set_num_threads(before)
+
+
+def _blank(preset: Preset, device: torch.device, dtype: torch.dtype) -> Target:
+    with torch.device("meta"):
+        target = Target(preset.target, preset.drafter.captures)
+    return target.to(dtype).to_empty(device=device)
+
+
+def _default_folder() -> Path:
+    named = os.environ.get("FXRACE_CACHE")
+    return Path(named) if named else Path(os.path.expanduser("~")) / ".cache" / "fxrace"  # noqa: PTH111

@@ -1,0 +1,145 @@
+"""The frozen target: a Qwen3-style decoder whose inner states feed the drafters.
+
+Pre-norm, grouped queries, per-head norm on q and k before RoPE, SwiGLU, untied head. Features are
+the residual stream after a few layers spread over the depth; the last layers and the head are
+not needed for them and are not run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from harness.config import TargetShape
+from harness.model.cache import KeyValues
+from harness.model.layers import Heads, Linear, RMSNorm, SwiGLU
+from harness.model.rope import Rotation, rotation
+
+
+def capture_layers(layers: int, captures: int) -> tuple[int, ...]:
+    """Indices of the layers whose output is captured: round(1 + i (T - 4) / (K - 1)).
+
+    One capture takes the middle layer. Targets too shallow for K different layers under that
+    rule capture layers 1 .. K.
+    """
+    if captures == 1:
+        return (layers // 2,)
+    if captures >= layers:
+        raise ValueError(f"{layers} layers cannot give {captures} captures")
+    span = max(layers - 4, captures - 1)
+    return tuple(round(1 + i * span / (captures - 1)) for i in range(captures))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Borrowed:
+    """What drafters borrow from the target, frozen: ``embedding`` and ``head``, both [V, h].
+
+    ``mask_token`` is a reserved id that no text contains; its embedding is whatever the target
+    happens to have there.
+    """
+
+    embedding: Tensor
+    head: Tensor
+    mask_token: int
+
+    def embed(self, tokens: Tensor) -> Tensor:
+        """i64 [...] -> [..., h]."""
+        return F.embedding(tokens, self.embedding)
+
+    def on(self, device: str | torch.device) -> Borrowed:
+        """A copy on ``device``; itself where it is there already."""
+        return Borrowed(
+            embedding=self.embedding.to(device),
+            head=self.head.to(device),
+            mask_token=self.mask_token,
+        )
+
+
+class TargetLayer(nn.Module):  # type: ignore[misc]
+    """One causal decoder layer."""
+
+    def __init__(self, shape: TargetShape) -> None:
+        super().__init__()
+        self.heads = Heads(shape)
+        self.mlp = SwiGLU(shape.hidden, shape.intermediate)
+        self.heads_norm = RMSNorm(shape.hidden)
+        self.mlp_norm = RMSNorm(shape.hidden)
+
+    def forward(self, hidden: Tensor, turn: Rotation, cache: KeyValues, index: int) -> Tensor:
+        normed = self.heads_norm(hidden)
+        keys, values = cache.extend(index, *self.heads.keys_values(normed, turn))
+        hidden = hidden + self.heads.merge(_causal(self.heads.queries(normed, turn), keys, values))
+        return hidden + self.mlp(self.mlp_norm(hidden))
+
+
+class Target(nn.Module):  # type: ignore[misc]
+    """Weights are uninitialised; ``pretrain.load_target`` gives a usable one."""
+
+    def __init__(self, shape: TargetShape, captures: int) -> None:
+        super().__init__()
+        self.shape = shape
+        self.captured = capture_layers(shape.layers, captures)
+        self.embedding = nn.Parameter(torch.empty(shape.vocab, shape.hidden))
+        self.layers = nn.ModuleList(TargetLayer(shape) for _ in range(shape.layers))
+        self.norm = RMSNorm(shape.hidden)
+        self.head = Linear(shape.hidden, shape.vocab)
+
+    @property
+    def borrowed(self) -> Borrowed:
+        """Embedding and head as drafters need them; shares storage with this target."""
+        return Borrowed(
+            embedding=self.embedding.detach(),
+            head=self.head.weight.detach(),
+            mask_token=self.shape.vocab - 1,
+        )
+
+    def features(self, input_ids: Tensor) -> Tensor:
+        """i64 [b, S] -> [b, S, K*h], without gradient; stops after the last captured layer."""
+        with torch.no_grad():
+            _, captured = self._run(input_ids, KeyValues(), self.captured[-1] + 1)
+        return captured
+
+    def logits(self, input_ids: Tensor) -> Tensor:
+        """i64 [b, S] -> [b, S, V]; for training the target."""
+        hidden, _ = self._run(input_ids, KeyValues(), self.shape.layers)
+        return self.head(self.norm(hidden))
+
+    def decode(self, input_ids: Tensor, cache: KeyValues) -> tuple[Tensor, Tensor]:
+        """Continue after what ``cache`` holds: logits [b, q, V] and features [b, q, K*h].
+
+        The new tokens' keys and values are added to ``cache``.
+        """
+        with torch.no_grad():
+            hidden, captured = self._run(input_ids, cache, self.shape.layers)
+            return self.head(self.norm(hidden)), captured
+
+    def _run(self, input_ids: Tensor, cache: KeyValues, depth: int) -> tuple[Tensor, Tensor]:
+        shape, start = self.shape, cache.length
+        hidden = F.embedding(input_ids, self.embedding)
+        stop = start + input_ids.shape[1]
+        positions = torch.arange(start, stop, device=input_ids.device)[None]
+        turn = rotation(positions, shape.head_dim, shape.rope_theta, hidden.dtype)
+        captured = []
+        for index, layer in enumerate(self.layers[:depth]):
+            hidden = layer(hidden, turn, cache, index)
+            if index in self.captured:
+                captured.append(hidden)
+        return hidden, torch.cat(captured, dim=-1)
+
+
+def _causal(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
+    """Attention of the last T tokens over all; q [b, n_q, T, d], k and v [b, n_kv, past + T, d]."""
+    group = queries.shape[1] // keys.shape[1]
+    keys, values = keys.repeat_interleave(group, 1), values.repeat_interleave(group, 1)
+    length, total = queries.shape[2], keys.shape[2]
+    if length == total and not torch.is_grad_enabled():
+        return F.scaled_dot_product_attention(queries, keys, values, is_causal=True)
+    reach = torch.ones(length, total, dtype=torch.bool, device=queries.device)
+    hidden = ~reach.tril(total - length)
+    # Written out where gradients flow: fused backward kernels add in any order, and a target
+    # trained twice must be the same target.
+    scores = queries @ keys.transpose(-1, -2) * queries.shape[-1] ** -0.5
+    return scores.masked_fill(hidden, float("-inf")).softmax(dim=-1) @ values

@@ -1,0 +1,116 @@
+"""One DFlash training step up to its loss terms, with every hazard behind a part.
+
+The step is the same whichever parts are plugged in: anchors, draft tokens, mask plan, layers (each
+through the checkpoint part, its attention through the locking part), loss chunks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from harness.config import DrafterShape, Preset
+from harness.contracts import Attention, Call, Checkpoint, Locking, Loss, Phase, Terms
+from harness.model.anchors import draft_tokens, label_slots, sample_anchors
+from harness.model.drafter import Attend, Drafter, RunLayer
+from harness.model.target import Borrowed
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Batch:
+    """A micro-batch as a target hands it over: input_ids i64 and loss_mask bool [b, S],
+    features [b, S, K*h].
+    """
+
+    input_ids: Tensor
+    loss_mask: Tensor
+    features: Tensor
+
+    @property
+    def context(self) -> int:
+        """S, tokens per row."""
+        return int(self.input_ids.shape[1])
+
+    def on(self, device: str | torch.device) -> Batch:
+        """A copy on ``device``, ordered on the current stream; itself if it is there already."""
+        return Batch(
+            input_ids=self.input_ids.to(device, non_blocking=True),
+            loss_mask=self.loss_mask.to(device, non_blocking=True),
+            features=self.features.to(device, non_blocking=True),
+        )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Blocks:
+    """The draft blocks of one step: anchors i64 and keep bool [b, N], tokens i64 [b, N*B],
+    labels i64 and weights f32 [b, N, B].
+    """
+
+    anchors: Tensor
+    keep: Tensor
+    tokens: Tensor
+    labels: Tensor
+    weights: Tensor
+
+
+def draw_blocks(
+    batch: Batch, shape: DrafterShape, mask_token: int, generator: torch.Generator
+) -> Blocks:
+    """Fresh draft blocks for ``batch``; the generator is the only source of chance."""
+    anchors, keep = sample_anchors(batch.loss_mask, shape.anchors, generator)
+    labels, weights = label_slots(
+        batch.input_ids, batch.loss_mask, anchors, keep, shape.block, shape.gamma
+    )
+    tokens = draft_tokens(batch.input_ids, anchors, mask_token, shape.block)
+    return Blocks(anchors=anchors, keep=keep, tokens=tokens, labels=labels, weights=weights)
+
+
+def draft_terms(
+    drafter: Drafter,
+    borrowed: Borrowed,
+    batch: Batch,
+    *,
+    generator: torch.Generator,
+    preset: Preset,
+    attention: Attention,
+    checkpoint: Checkpoint,
+    loss: Loss,
+    locking: Locking,
+    index: int,
+) -> Terms:
+    """Forward pass of drafter number ``index`` on ``batch``; loss = numerator / denominator.
+
+    All tensors live on the drafter's device. Slot 0 predicts nothing and is dropped before the
+    loss, which therefore sees [b, N, B - 1, h].
+    """
+    blocks = draw_blocks(batch, preset.drafter, borrowed.mask_token, generator)
+    plan = attention.plan(blocks.anchors, blocks.keep, batch.context, preset.drafter.block)
+
+    def attend(phase: Phase, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        key = (tuple(q.shape), tuple(k.shape), torch.is_grad_enabled())
+        call = Call(site="attention", drafter=index, phase=phase, key=key)
+        return locking.around(call, lambda: attention.attend(q, k, v, plan))
+
+    hidden = draft_hidden(
+        drafter, borrowed, batch, blocks, attend=attend, run_layer=checkpoint.layer
+    )
+    return loss.terms(
+        hidden[:, :, 1:], blocks.labels[:, :, 1:], blocks.weights[:, :, 1:],
+        borrowed.head, checkpoint,
+    )  # fmt: skip
+
+
+def draft_hidden(
+    drafter: Drafter,
+    borrowed: Borrowed,
+    batch: Batch,
+    blocks: Blocks,
+    *,
+    attend: Attend,
+    run_layer: RunLayer,
+) -> Tensor:
+    """The drafter's output [b, N, B, h] for ``blocks``, ready for the borrowed head."""
+    noise = borrowed.embed(blocks.tokens)
+    return drafter(batch.features, noise, blocks.anchors, attend=attend, run_layer=run_layer)
