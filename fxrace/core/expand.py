@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 from fxrace.records.sweep import Sweep
 from fxrace.records.trial import Trial
@@ -51,6 +52,13 @@ def references(sweep: Sweep) -> tuple[Trial, ...]:
             limits=sweep.limits,
         )
         for run in range(REFERENCE_RUNS)
+    )
+
+
+def references_of(trial: Trial) -> tuple[Trial, ...]:
+    """The references that this trial of a sweep was compared with."""
+    return tuple(
+        replace(trial, knobs=REFERENCE_KNOBS, repeat=run) for run in range(REFERENCE_RUNS)
     )
 
 

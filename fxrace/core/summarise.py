@@ -12,7 +12,7 @@ from fxrace.core.expand import is_reference
 from fxrace.core.interval import spread, wilson
 from fxrace.records.document import CellRow, FindingRow, TrialRow
 from fxrace.records.finding import Finding, Tier
-from fxrace.records.outcome import Outcome
+from fxrace.records.outcome import Outcome, ThreadStack, Verdict
 from fxrace.records.trial import Trial
 
 PRESSURE = "pressure"
@@ -26,6 +26,7 @@ class Judged:
     trial: Trial
     outcome: Outcome
     findings: tuple[Finding, ...]
+    stacks: tuple[ThreadStack, ...] = ()
 
 
 ReplayLine = Callable[[str], str]
@@ -48,6 +49,7 @@ def trial_rows(judged: Iterable[Judged], replay: ReplayLine) -> tuple[TrialRow, 
             peak_memory_bytes=one.outcome.peak_memory_bytes,
             notes=one.outcome.notes,
             replay=replay(one.trial.digest),
+            stacks=one.stacks if one.outcome.verdict is Verdict.HUNG else (),
         )
         for one in judged
     )
@@ -137,7 +139,7 @@ def _remedy(trials: Sequence[Judged], judged: Sequence[Judged]) -> str:
     surviving = [
         (measured.median, len(group), group[0].trial.knobs)
         for group in groups.values()
-        if all(one.outcome.verdict.value == "CLEAN" for one in group)
+        if all(one.outcome.verdict is Verdict.CLEAN for one in group)
         and (measured := _cell(group).throughput) is not None
     ]
     if not surviving:

@@ -87,3 +87,18 @@ class SweepDocument:
     blind: tuple[tuple[str, str], ...]
     interrupted: bool
     report: str | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ReplayDocument:
+    """What ``fxrace replay --json`` prints. ``reproduced`` counts runs that gave the stored verdict
+    and, where there were findings, at least one of them.
+    """
+
+    schema: str
+    schema_version: int
+    environment: Environment
+    trial: TrialRow
+    runs: tuple[TrialRow, ...]
+    reproduced: Tally
+    interrupted: bool
