@@ -8,6 +8,28 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+# What a trial runs on an axis that its knobs do not name; also the list of the harness's axes.
+DEFAULT_KNOBS = {
+    "locking": "none",
+    "checkpoint": "off",
+    "warmup": "none",
+    "attention": "flex",
+    "loss": "chunked",
+    "execution": "threads",
+}
+
+# What a trial runs where its settings are silent. ``steps`` None means the preset's number;
+# ``parts`` holds folders of user parts, joined by ``os.pathsep``.
+DEFAULT_SETTINGS: dict[str, str | int | bool | None] = {
+    "preset": "tiny",
+    "device": "cpu",
+    "targets": 1,
+    "drafters": 2,
+    "steps": None,
+    "freeze": False,
+    "parts": "",
+}
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TargetShape:

@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from fxrace.probe.part import Part
 
 if TYPE_CHECKING:
-    from torch import Tensor, device
+    from torch import Tensor
 
-    from harness.config import Plan, Preset
 
 T = TypeVar("T")
 
@@ -50,7 +49,8 @@ class Locking(Protocol):
     """axis ``locking``: ``build() -> Locking``. Runs ``work`` under the strategy's protection.
 
     Must be callable from any thread, reentrantly for one drafter, and must return or raise what
-    ``work`` does. ``close`` is called once at the end of the trial.
+    ``work`` does. ``close`` is called once at the end of the trial. A builder with a parameter
+    ``recorder`` gets the trial's, for ``NamedLock``.
     """
 
     def around(self, call: Call, work: Callable[[], T]) -> T: ...
@@ -86,15 +86,23 @@ class Checkpoint(Protocol):
 
     def layer(self, fn: Callable[..., Tensor], *tensors: Tensor) -> Tensor: ...
 
-    def chunk(
-        self, fn: ChunkFn, *tensors: Tensor
-    ) -> tuple[Tensor, Tensor, Tensor, Tensor]: ...
+    def chunk(self, fn: ChunkFn, *tensors: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]: ...
+
+
+class Tracing(str, Enum):
+    """When an attention part enters a tracer: on no call, once per key, or on every call."""
+
+    NEVER = "never"
+    PER_KEY = "per_key"
+    EVERY_CALL = "every_call"
 
 
 class Attention(Protocol):
     """axis ``attention``: ``build(device, drafter, counters) -> Attention``; one per drafter.
 
-    ``fused`` is True when the part promises that scores are never materialised.
+    ``fused`` is True when the part promises that scores are never materialised. A part may have
+    an attribute ``tracing: Tracing`` (without it: PER_KEY). ``counters`` is a
+    ``harness.counters.Counters``; calls are counted for the part, dense falls by the part.
     ``plan`` prepares the DFlash mask of ``harness.model.mask`` for one batch;
     ``attend`` takes q [b, n_q, Q, d] and k, v [b, n_kv, S+Q, d] and returns [b, n_q, Q, d].
     """
@@ -141,13 +149,9 @@ class Warmup(Protocol):
     number of drafters, so that a strategy can wait for all of them (bounded).
     """
 
-    def before_threads(
-        self, rehearsals: Sequence[Rehearsal], contexts: Sequence[int]
-    ) -> None: ...
+    def before_threads(self, rehearsals: Sequence[Rehearsal], contexts: Sequence[int]) -> None: ...
 
-    def in_drafter(
-        self, rehearsal: Rehearsal, contexts: Sequence[int], others: int
-    ) -> None: ...
+    def in_drafter(self, rehearsal: Rehearsal, contexts: Sequence[int], others: int) -> None: ...
 
 
 class Execution(Protocol):
@@ -176,6 +180,18 @@ class Summary:
 
 
 __all__ = [
-    "Attention", "Call", "Checkpoint", "ChunkFn", "Execution", "Locking", "Loss", "Part",
-    "Phase", "Rehearsal", "Summary", "Terms", "Warmup",
+    "Attention",
+    "Call",
+    "Checkpoint",
+    "ChunkFn",
+    "Execution",
+    "Locking",
+    "Loss",
+    "Part",
+    "Phase",
+    "Rehearsal",
+    "Summary",
+    "Terms",
+    "Tracing",
+    "Warmup",
 ]

@@ -1,0 +1,45 @@
+"""Compiled flex_attention, one compiled function per drafter; dense once the limit is reached.
+
+Backend ``inductor`` on CUDA, ``aot_eager`` on the CPU, where inductor cannot train it; static
+shapes. Not ``fullgraph``, as in the field: after the recompile limit (8 for all drafters
+together, since they share flex_attention's code object) it silently runs uncompiled.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn.attention.flex_attention import flex_attention
+
+from fxrace.probe.part import Part
+from harness.contracts import Tracing
+from harness.counters import Counters
+from harness.flex_path import block_mask, prepare
+
+
+class Flex:
+    """One drafter's compiled attention."""
+
+    fused = True
+    tracing = Tracing.PER_KEY
+
+    def __init__(self, device: torch.device, counters: Counters) -> None:
+        prepare(device, counters)
+        backend = "aot_eager" if device.type == "cpu" else "inductor"
+        self._flex: Any = torch.compile(flex_attention, dynamic=False, backend=backend)
+
+    def plan(self, anchors: Tensor, keep: Tensor, context: int, block: int) -> Any:
+        return block_mask(anchors, keep, context, block)
+
+    def attend(self, q: Tensor, k: Tensor, v: Tensor, plan: Any) -> Tensor:
+        out: Tensor = self._flex(q, k, v, block_mask=plan, enable_gqa=True)
+        return out
+
+
+def build(device: torch.device, drafter: int, counters: Counters) -> Flex:  # noqa: ARG001
+    return Flex(device, counters)
+
+
+part = Part(build=build, default=True)

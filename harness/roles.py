@@ -1,0 +1,163 @@
+"""What a target thread and a drafter thread do, one batch at a time.
+
+Routing is fixed: batch i is for drafter i % D and is its step i // D; its rows have length
+``contexts[step % len(contexts)]``; target i % T makes it. So a run computes the same numbers
+however its threads are scheduled, and so does the oracle that has no threads.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from fxrace.probe.recorder import Recorder
+from harness.channel import Channel
+from harness.config import Plan
+from harness.counters import PerThread
+from harness.data import language, rows
+from harness.devices import settle
+from harness.model.target import Target
+from harness.model.training import Batch
+from harness.step import Drafting
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Parcel:
+    """A batch on its way. ``ready`` is the CUDA event after which its features exist."""
+
+    batch: Batch
+    ready: Any = None
+
+
+class Feeder:
+    """Target slot ``index``: turns rows into features with the frozen target of its device."""
+
+    def __init__(self, *, index: int, plan: Plan, target: Target) -> None:
+        self.name = f"target-{index}"
+        self._index, self._plan, self._target = index, plan, target
+        self._device = plan.target_devices[index]
+        self._corpus = language(plan.preset.target.vocab)
+
+    def serve(self, channels: Sequence[Channel[Parcel]], total: int) -> None:
+        """Make this target's share of ``total`` batches; those nobody waits for are left out."""
+        settle(self._device, self._plan.preset.intraop_threads)
+        for number in range(self._index, total, len(self._plan.target_devices)):
+            drafter, step = number % len(channels), number // len(channels)
+            if not channels[drafter].closed:
+                channels[drafter].put(step, self.make(number, step))
+
+    def make(self, number: int, step: int) -> Parcel:
+        """Batch ``number`` of the run, with features, on this target's device."""
+        preset = self._plan.preset
+        input_ids, loss_mask = rows(
+            self._corpus,
+            seed=self._plan.seed,
+            index=number,
+            rows=preset.rows,
+            context=preset.contexts[step % len(preset.contexts)],
+        )
+        input_ids = input_ids.to(self._device)
+        batch = Batch(
+            input_ids=input_ids,
+            loss_mask=loss_mask.to(self._device),
+            features=self._target.features(input_ids),
+        )
+        return Parcel(batch=batch, ready=self._event())
+
+    def _event(self) -> Any:
+        if not self._device.startswith("cuda"):
+            return None
+        event = torch.cuda.Event()
+        event.record(torch.cuda.current_stream(self._device))
+        return event
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Turn:
+    """One finished step for the summary. ``step_s`` is the time since this drafter's previous
+    step ended: waiting for features and locks is part of it, and in the oracle so are the other
+    drafters. ``compiled`` when this thread compiled in it.
+    """
+
+    step_s: float
+    slots: int
+    context: int
+    compiled: bool
+
+
+class Trainer:
+    """Drafter slot ``drafter``: takes parcels in order, trains, and records every step."""
+
+    def __init__(
+        self, *, drafting: Drafting, plan: Plan, recorder: Recorder, compiles: PerThread
+    ) -> None:
+        self.drafter = drafting.index
+        self.name = f"drafter-{self.drafter}"
+        self.turns: list[Turn] = []
+        self._drafting, self._plan = drafting, plan
+        self._recorder, self._compiles = recorder, compiles
+        self._before = (time.monotonic(), 0)
+
+    def settle(self) -> None:
+        """Make the current thread fit to run this drafter."""
+        settle(str(self._drafting.device), self._plan.preset.intraop_threads)
+
+    def rehearse(self, context: int) -> None:
+        """See ``harness.contracts.Rehearsal``; callable from any thread."""
+        self.settle()
+        self._drafting.rehearse(context)
+
+    def start(self) -> None:
+        """The first step's time begins now."""
+        self._before = (time.monotonic(), self._compiles.here)
+
+    def consume(self, channel: Channel[Parcel]) -> None:
+        """Train on every parcel of the channel, in order, until its end mark."""
+        self.start()
+        step = 0
+        while (parcel := channel.get()) is not None:
+            self.take(parcel, step)
+            step += 1
+
+    def take(self, parcel: Parcel, step: int) -> None:
+        """Bring the parcel here, train on it and record the step."""
+        began = time.monotonic()
+        batch = self._brought(parcel)
+        result = self._drafting.train(batch, step)
+        now, compiles = time.monotonic(), self._compiles.here
+        turn = Turn(
+            step_s=now - self._before[0],
+            slots=result.slots,
+            context=batch.context,
+            compiled=compiles > self._before[1],
+        )
+        preset = self._plan.preset
+        self._recorder.emit(
+            "step",
+            drafter=self.drafter,
+            step=step,
+            context=batch.context,
+            loss=result.loss,
+            grad_norm=result.grad_norm,
+            step_s=round(turn.step_s, 6),
+            wait_s=round(began - self._before[0], 6),
+            rows=preset.rows,
+            anchors=preset.rows * preset.drafter.anchors,
+            slots=result.slots,
+            correct=result.correct,
+            context_tokens=preset.rows * batch.context,
+            compiles=compiles,
+        )
+        self._before = (now, compiles)
+        self.turns.append(turn)
+
+    def _brought(self, parcel: Parcel) -> Batch:
+        """The batch on this drafter's device, ordered after the kernels that made it."""
+        if parcel.ready is not None:
+            source = parcel.batch.features.device
+            torch.cuda.current_stream(source).wait_event(parcel.ready)
+        return parcel.batch.on(self._drafting.device)

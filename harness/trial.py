@@ -1,0 +1,75 @@
+"""The entry into a trial: reads knobs and settings, builds, runs, records.
+
+Called inside the trial process as ``harness.trial:run``. A part that cannot be used and a
+device that is not there end the trial quietly (``broken``, ``skipped``): neither says anything
+about the program under test.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from fxrace.probe.failure import described
+from fxrace.probe.part import Part
+from fxrace.probe.recorder import Recorder
+from fxrace.records.trial import Trial
+from harness import parts
+from harness.assembly import Workshop, assemble
+from harness.config import DEFAULT_SETTINGS, Plan
+from harness.devices import NoDevice, devices_of, place
+from harness.figures import record_summary
+
+
+def run(trial: Trial, recorder: Recorder) -> None:
+    """Run one trial to its end. Raises only what main itself failed with while training."""
+    settings = {**DEFAULT_SETTINGS, **trial.settings}
+    roots = [Path(root) for root in str(settings["parts"] or "").split(os.pathsep) if root]
+    try:
+        chosen = parts.select(trial.knobs, roots)
+        plan = _plan(trial, settings, roots)
+        refusal = _refusal(chosen, plan.device_type)
+        if refusal is not None:
+            recorder.emit("skipped", reason=refusal)
+            return
+        _train(trial, chosen, plan, recorder)
+    except parts.PartBroken as broken:
+        cause = broken.__cause__ or broken
+        recorder.emit("broken", part=broken.part, reason=broken.reason, error=described(cause))
+    except NoDevice as reason:
+        recorder.emit("skipped", reason=str(reason))
+
+
+def _train(trial: Trial, chosen: Mapping[str, Part], plan: Plan, recorder: Recorder) -> None:
+    workshop = Workshop(trial.knobs, chosen, recorder)
+    assembly = assemble(workshop, plan, recorder, bound_s=trial.limits.trial_s)
+    try:
+        workshop.make("execution", assembly).run()
+    finally:
+        assembly.close()
+    record_summary(recorder, plan, assembly.trainers)
+
+
+def _plan(trial: Trial, settings: Mapping[str, Any], roots: list[Path]) -> Plan:
+    preset = parts.load_preset(str(settings["preset"]), roots)
+    steps = settings["steps"]
+    return place(
+        preset,
+        devices_of(str(settings["device"])),
+        targets=int(settings["targets"]),
+        drafters=int(settings["drafters"]),
+        seed=trial.seed,
+        steps=preset.steps if steps is None else int(steps),
+        freeze=bool(settings["freeze"]),
+    )
+
+
+def _refusal(chosen: Mapping[str, Part], device_type: str) -> str | None:
+    """Why one of the parts does not run on this kind of device, or None."""
+    for axis, part in chosen.items():
+        reason = part.refuse(device_type)
+        if reason is not None:
+            return f"{axis}: {reason}"
+    return None
