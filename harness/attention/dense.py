@@ -13,7 +13,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from harness.contracts import Part
+from fxrace.probe.part import Part
+from harness.contracts import Tracing
 from harness.model.mask import dense_mask
 
 
@@ -29,6 +30,7 @@ class Dense:
     """Scaled dot-product attention under an explicit mask, with grouped queries."""
 
     fused = False
+    tracing = Tracing.NEVER
 
     def plan(self, anchors: Tensor, keep: Tensor, context: int, block: int) -> DensePlan:
         return plan_from(dense_mask(anchors, keep, context, block))

@@ -9,8 +9,9 @@ from __future__ import annotations
 import torch.nn.functional as F
 from torch import Tensor
 
+from fxrace.probe.part import Part
 from harness.config import Preset
-from harness.contracts import Checkpoint, Part, Phase, Terms
+from harness.contracts import Checkpoint, Phase, Terms
 
 
 class Chunked:

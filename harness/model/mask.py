@@ -25,7 +25,7 @@ def dflash_mask_mod(anchors: Tensor, keep: Tensor, context: int, block: int) -> 
     """
     last = anchors.shape[1] - 1
 
-    def visible(b: Tensor, h: Tensor, q: Tensor, kv: Tensor) -> Tensor:
+    def visible(b: Tensor, h: Tensor, q: Tensor, kv: Tensor) -> Tensor:  # noqa: ARG001
         # Kernels may evaluate queries past Q to fill a tile; the clamp keeps the read in bounds.
         j = (q // block).clamp(max=last)
         in_context = (kv < context) & (kv < anchors[b, j])

@@ -54,7 +54,8 @@ def load_target(
         target = _blank(preset, device, torch.float32)
         target.load_state_dict(_trained(preset, device, cache or _default_folder()))
         target.to(dtype)
-    return target.requires_grad_(False).eval()
+    target.requires_grad_(False).eval()
+    return target
 
 
 def digest(preset: Preset, device_type: str) -> str:
@@ -178,7 +179,8 @@ def _intraop_threads(preset: Preset, device: torch.device) -> Iterator[None]:
 def _blank(preset: Preset, device: torch.device, dtype: torch.dtype) -> Target:
     with torch.device("meta"):
         target = Target(preset.target, preset.drafter.captures)
-    return target.to(dtype).to_empty(device=device)
+    target.to(dtype).to_empty(device=device)
+    return target
 
 
 def _default_folder() -> Path:
