@@ -11,25 +11,26 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
-from fxrace.core import expand, summarise
-from fxrace.core.curve import Reference, curve_of, reference_from
+from fxrace.core import curve, expand, summarise
+from fxrace.core.curve import Curve, Reference, curve_of, reference_from
 from fxrace.core.detect import findings_in
 from fxrace.core.evidence import Evidence
+from fxrace.core.interval import wilson
 from fxrace.core.judge import judge
 from fxrace.core.summarise import Judged
-from fxrace.launch.executors.local import Ended, LocalExecutor, Started
+from fxrace.launch.executors.local import LocalExecutor
 from fxrace.launch.folder import prune
-from fxrace.launch.record_file import read_trace
-from fxrace.launch.stopping import Stopping
+from fxrace.launch.progress import Ended, Started
+from fxrace.launch.record_file import EVENTS, read_trace
+from fxrace.launch.stopping import Level, Stopping
 from fxrace.records.document import ReplayDocument, SweepDocument
 from fxrace.records.environment import Environment
-from fxrace.records.event import Trace
 from fxrace.records.outcome import Ending, Outcome, Stop, Verdict
 from fxrace.records.sweep import Sweep
 from fxrace.records.trial import Trial
-from fxrace.store import Store, StoredTrial
+from fxrace.store import Run, Store, StoredTrial
 
 SWEEP_SCHEMA, REPLAY_SCHEMA, SCHEMA_VERSION = "fxrace.sweep", "fxrace.replay", 1
 
@@ -61,12 +62,13 @@ class Concluded:
     """A trial that was run just now, with its record."""
 
     judged: Judged
-    trace: Trace
     ending: Ending
+    curve: Curve
+    directory: Path | None
 
 
 def run_sweep(
-    sweep: Sweep, *, run: str, output: Path, store: Store, corridor: Corridor
+    sweep: Sweep, *, command: Sequence[str], output: Path, store: Store, corridor: Corridor
 ) -> SweepDocument:
     """Run what is missing of the sweep, store each trial as it ends, and describe the whole.
 
@@ -74,24 +76,31 @@ def run_sweep(
     """
     references, trials = expand.references(sweep), expand.trials(sweep)
     known = store.known(corridor.environment.digest)
-    everything = (*references, *trials)
-    present = {t.digest: known[t.digest] for t in everything if t.digest in known}
-    corridor.progress.planned(everything, {d: s.outcome for d, s in present.items()})
-    for digest in present:
-        store.link(run, digest, corridor.environment.digest)
+    present = {t.digest: known[t.digest] for t in (*references, *trials) if t.digest in known}
+    corridor.progress.planned(
+        (*references, *trials), {digest: stored.outcome for digest, stored in present.items()}
+    )
+    run = store.begin_run(
+        environment=corridor.environment,
+        command=command,
+        settings=sweep.settings,
+        axes=sweep.axes,
+    )
+    for stored in present.values():
+        store.link(run, stored)
 
-    traces = {digest: stored.trace for digest, stored in present.items()}
+    curves = {digest: curve.from_plain(stored.payload) for digest, stored in present.items()}
     for done in conclude(_missing(references, present), None, corridor):
-        _store(done, run, store, corridor)
-        traces[done.judged.trial.digest] = done.trace
-    reference = _reference([traces.get(trial.digest) for trial in references])
-    if reference.problem:
+        store.append(run, **_row(done))
+        curves[done.judged.trial.digest] = done.curve
+    reference = reference_from(*(curves.get(trial.digest, {}) for trial in references))
+    if reference.problem and corridor.stopping.level is Level.RUN:
         corridor.progress.note(f"nothing can be called clean: {reference.problem}")
-    if not corridor.stopping.level:
-        for done in conclude(_missing(trials, present), reference, corridor):
-            _store(done, run, store, corridor)
-    store.end_run(run, interrupted=bool(corridor.stopping.level))
-    return document_of(store, run, output=output)
+    for done in conclude(_missing(trials, present), reference, corridor):
+        store.append(run, **_row(done))
+    if corridor.stopping.level is Level.RUN:
+        store.end_run(run)
+    return document_of(store, store.run(run.number), output=output)
 
 
 def conclude(
@@ -99,19 +108,18 @@ def conclude(
 ) -> Iterator[Concluded]:
     """Run trials and say what each one means, in the order in which they end.
 
-    Trials that were cut off by an interruption say nothing and are left out.
+    Trials that were cut off by an interruption say nothing and are left out. The folder of a
+    clean trial is removed once the caller has taken it.
     """
     for moment in corridor.executor.run(trials, stopping=corridor.stopping):
         if isinstance(moment, Started):
             corridor.progress.started(moment.trial)
-            continue
-        if moment.ending.stop is Stop.INTERRUPTED:
-            continue
-        done = _concluded(moment, None if expand.is_reference(moment.trial) else reference)
-        yield done
-        corridor.progress.ended(moment.trial, done.judged.outcome)
-        if done.judged.outcome.verdict is Verdict.CLEAN:
-            prune(moment.directory)
+        elif moment.ending.stop is not Stop.INTERRUPTED:
+            done = _concluded(moment, None if expand.is_reference(moment.trial) else reference)
+            yield done
+            corridor.progress.ended(moment.trial, done.judged.outcome)
+            if done.directory is None:
+                prune(moment.directory)
 
 
 def replay(
@@ -120,17 +128,12 @@ def replay(
     """Run one stored trial again ``repeats`` times and count how often it came out the same."""
     reference = _stored_reference(stored.trial, store, corridor)
     runs: list[Judged] = []
-    while len(runs) < repeats and not corridor.stopping.level:
+    while len(runs) < repeats and corridor.stopping.level is Level.RUN:
         before = len(runs)
         runs.extend(done.judged for done in conclude((stored.trial,), reference, corridor))
         if len(runs) == before:
             break
-    original = Judged(
-        trial=stored.trial,
-        outcome=stored.outcome,
-        findings=stored.findings,
-        stacks=stored.ending.stacks,
-    )
+    original = _judged(stored)
     line = _replay_line(output)
     same = sum(1 for again in runs if _reproduces(again, original))
     return ReplayDocument(
@@ -139,73 +142,74 @@ def replay(
         environment=corridor.environment,
         trial=summarise.trial_rows((original,), line)[0],
         runs=summarise.trial_rows(runs, line),
-        reproduced=summarise.wilson(same, len(runs)),
-        interrupted=bool(corridor.stopping.level),
+        reproduced=wilson(same, len(runs)),
+        interrupted=corridor.stopping.level is not Level.RUN,
     )
 
 
-def document_of(store: Store, run: str, *, output: Path, report: str | None = None) -> SweepDocument:
-    """The document of a stored run; a pure view, so formats can be added later."""
-    about, stored = store.run(run), store.trials_of(run)
-    judged = [
-        Judged(
-            trial=one.trial, outcome=one.outcome, findings=one.findings, stacks=one.ending.stacks
-        )
-        for one in stored
-    ]
+def document_of(store: Store, run: Run, *, output: Path) -> SweepDocument:
+    """The document of a stored run; a pure view, so formats can be added later.
+
+    Trials come in the order of the plan, however they ended.
+    """
+    stored = store.trials_of(run)
+    judged = sorted(map(_judged, stored), key=lambda one: summarise.place_in(run.axes, one.trial))
     line = _replay_line(output)
     return SweepDocument(
         schema=SWEEP_SCHEMA,
         schema_version=SCHEMA_VERSION,
-        run=run,
-        environment=about.environment,
-        settings=about.settings,
-        axes=about.axes,
+        run=str(run.number),
+        environment=run.environment,
+        settings=run.settings,
+        axes=run.axes,
         trials=summarise.trial_rows(judged, line),
         cells=summarise.cell_rows(judged),
         findings=summarise.finding_rows(judged, line),
         blind=tuple(dict.fromkeys(pair for one in stored for pair in one.ending.blind)),
-        interrupted=about.interrupted,
-        report=report,
+        interrupted=run.ended is None,
+        report=None,
     )
 
 
 def _concluded(moment: Ended, reference: Reference | None) -> Concluded:
-    trace = read_trace(moment.directory / "events.jsonl")
-    evidence = Evidence(
-        trial=moment.trial, trace=trace, ending=moment.ending, reference=reference
-    )
+    trace = read_trace(moment.directory / EVENTS)
+    evidence = Evidence(trial=moment.trial, trace=trace, ending=moment.ending, reference=reference)
     findings = findings_in(evidence)
-    judged = Judged(
-        trial=moment.trial,
-        outcome=judge(evidence, findings),
-        findings=findings,
-        stacks=moment.ending.stacks,
-    )
-    return Concluded(judged=judged, trace=trace, ending=moment.ending)
-
-
-def _store(done: Concluded, run: str, store: Store, corridor: Corridor) -> None:
-    store.append(
-        run,
-        corridor.environment.digest,
-        trial=done.judged.trial,
-        outcome=done.judged.outcome,
-        findings=done.judged.findings,
-        ending=done.ending,
-        trace=done.trace,
+    outcome = judge(evidence, findings)
+    clean = outcome.verdict is Verdict.CLEAN
+    return Concluded(
+        judged=Judged(
+            trial=moment.trial, outcome=outcome, findings=findings, stacks=moment.ending.stacks
+        ),
+        ending=moment.ending,
+        curve=curve_of(trace),
+        directory=None if clean else moment.directory,
     )
 
 
-def _missing(
-    trials: Sequence[Trial], present: Mapping[str, StoredTrial]
-) -> tuple[Trial, ...]:
+def _row(done: Concluded) -> dict[str, Any]:
+    """What the store keeps of a trial: everything but the raw record, which stays on disk."""
+    return {
+        "trial": done.judged.trial,
+        "outcome": done.judged.outcome,
+        "findings": done.judged.findings,
+        "ending": done.ending,
+        "payload": curve.to_plain(done.curve),
+        "directory": done.directory,
+    }
+
+
+def _judged(stored: StoredTrial) -> Judged:
+    return Judged(
+        trial=stored.trial,
+        outcome=stored.outcome,
+        findings=stored.findings,
+        stacks=stored.ending.stacks,
+    )
+
+
+def _missing(trials: Sequence[Trial], present: Mapping[str, StoredTrial]) -> tuple[Trial, ...]:
     return tuple(trial for trial in trials if trial.digest not in present)
-
-
-def _reference(traces: Sequence[Trace | None]) -> Reference:
-    curves = [curve_of(trace) if trace is not None else {} for trace in traces]
-    return reference_from(*curves)
 
 
 def _stored_reference(trial: Trial, store: Store, corridor: Corridor) -> Reference | None:
@@ -214,10 +218,14 @@ def _stored_reference(trial: Trial, store: Store, corridor: Corridor) -> Referen
         return None
     wanted = expand.references_of(trial)
     known = store.known(corridor.environment.digest)
-    traces = {t.digest: known[t.digest].trace for t in wanted if t.digest in known}
-    missing = tuple(t for t in wanted if t.digest not in traces)
-    traces |= {d.judged.trial.digest: d.trace for d in conclude(missing, None, corridor)}
-    return _reference([traces.get(t.digest) for t in wanted])
+    curves = {
+        one.digest: curve.from_plain(known[one.digest].payload)
+        for one in wanted
+        if one.digest in known
+    }
+    missing = tuple(one for one in wanted if one.digest not in curves)
+    curves |= {d.judged.trial.digest: d.curve for d in conclude(missing, None, corridor)}
+    return reference_from(*(curves.get(one.digest, {}) for one in wanted))
 
 
 def _reproduces(again: Judged, original: Judged) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from fxrace.records.event import Trace
 
@@ -91,3 +92,20 @@ def _close(got: float, wanted: float, tolerance: float) -> bool:
     if not math.isfinite(got):
         return False
     return abs(got - wanted) <= tolerance * max(abs(wanted), 1e-6)
+
+
+def to_plain(curve: Curve) -> dict[str, Any]:
+    """A curve as JSON-able values: ``{"curve": [[drafter, step, loss, grad_norm], ...]}``."""
+    return {"curve": [[d, s, p.loss, p.grad_norm] for (d, s), p in sorted(curve.items())]}
+
+
+def from_plain(plain: Mapping[str, Any]) -> Curve:
+    """The curve in what ``to_plain`` gave; numbers that JSON has no word for come back as NaN."""
+    return {
+        (drafter, step): Point(loss=_number(loss), grad_norm=_number(grad_norm))
+        for drafter, step, loss, grad_norm in plain.get("curve", ())
+    }
+
+
+def _number(value: float | None) -> float:
+    return math.nan if value is None else value

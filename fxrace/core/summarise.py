@@ -6,6 +6,7 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from fxrace.core.detect import merged
 from fxrace.core.expand import is_reference
@@ -30,6 +31,18 @@ class Judged:
 
 
 ReplayLine = Callable[[str], str]
+
+
+def place_in(axes: Mapping[str, Sequence[str]], trial: Trial) -> tuple[Any, ...]:
+    """Sorts trials as planned: references first, then by repeat and by axis in axis order."""
+    return (
+        not is_reference(trial),
+        trial.repeat,
+        *(
+            values.index(knob) if (knob := trial.knobs.get(axis)) in values else -1
+            for axis, values in axes.items()
+        ),
+    )
 
 
 def trial_rows(judged: Iterable[Judged], replay: ReplayLine) -> tuple[TrialRow, ...]:

@@ -13,6 +13,7 @@ import msgspec
 
 from fxrace.records.event import Event, Trace
 
+EVENTS = "events.jsonl"
 _DECODER = msgspec.json.Decoder(Event)
 
 

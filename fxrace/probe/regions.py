@@ -64,8 +64,13 @@ def stack_of(frame: FrameType | None) -> list[list[Any]]:
     """``[file, line, function]`` of a frame and its callers, innermost last."""
     found: list[list[Any]] = []
     while frame is not None and len(found) < FRAMES_KEPT:
-        found.append([frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_qualname
-                      if sys.version_info >= (3, 11) else frame.f_code.co_name])
+        found.append(
+            [
+                frame.f_code.co_filename,
+                frame.f_lineno,
+                frame.f_code.co_qualname if sys.version_info >= (3, 11) else frame.f_code.co_name,
+            ]
+        )
         frame = frame.f_back
     return found[::-1]
 

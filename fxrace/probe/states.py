@@ -63,8 +63,11 @@ def record_leaks(recorder: Recorder, before: Snapshot) -> None:
         was, now = before.values[state.name], after.values[state.name]
         if not _same(was, now):
             recorder.emit(
-                "leak", state=state.name, attribute=state.attribute,
-                before=repr(was)[:200], after=repr(now)[:200],
+                "leak",
+                state=state.name,
+                attribute=state.attribute,
+                before=repr(was)[:200],
+                after=repr(now)[:200],
             )
 
 

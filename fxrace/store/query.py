@@ -13,7 +13,7 @@ from fxrace.records.trial import Trial
 from fxrace.store.rows import Run, StoredTrial
 
 RUN = """
-SELECT r.id, e.record, r.command, r.settings, r.started, r.ended
+SELECT r.id, e.record, r.command, r.settings, r.axes, r.started, r.ended
 FROM runs r JOIN environments e ON e.digest = r.environment
 """
 
@@ -27,12 +27,13 @@ FROM trials t
 
 def run_from(row: tuple[Any, ...]) -> Run:
     """One row of ``RUN``. Raises ``ValueError`` when a cell holds no such record."""
-    number, environment, command, settings, started, ended = row
+    number, environment, command, settings, axes, started, ended = row
     return Run(
         number=number,
         environment=wire.decode(Environment, environment),
         command=wire.decode(tuple[str, ...], command),
         settings=wire.decode(dict, settings),
+        axes=wire.decode(dict[str, tuple[str, ...]], axes),
         started=started,
         ended=ended,
     )

@@ -46,5 +46,6 @@ class Run:
     environment: Environment
     command: tuple[str, ...]
     settings: Mapping[str, Setting]
+    axes: Mapping[str, tuple[str, ...]]
     started: str
     ended: str | None

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timezone
 from pathlib import Path
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import Any
 
 from fxrace.errors import NothingToShow
@@ -60,16 +60,22 @@ class Store:
         environment: Environment,
         command: Iterable[str],
         settings: Mapping[str, Setting],
+        axes: Mapping[str, Sequence[str]] = MappingProxyType({}),
     ) -> Run:
-        """Record that a command begins; its trials are appended or linked to it."""
-        run = (environment.digest, _text(tuple(command)), _text(dict(settings)), _now())
+        """Record that a command begins; its trials are appended or linked to it.
+
+        ``axes`` are the values it sweeps over, for the doors that sweep.
+        """
+        told = (tuple(command), dict(settings), {axis: tuple(axes[axis]) for axis in axes})
+        run = (environment.digest, *map(_text, told), _now())
         with self._writing() as connection:
             connection.execute(
                 "INSERT OR IGNORE INTO environments VALUES (?, ?)",
                 (environment.digest, _text(environment)),
             )
             number = connection.execute(
-                "INSERT INTO runs (environment, command, settings, started) VALUES (?, ?, ?, ?)",
+                "INSERT INTO runs (environment, command, settings, axes, started)"
+                " VALUES (?, ?, ?, ?, ?)",
                 run,
             ).lastrowid
         return self.run(int(number or 0))

@@ -10,6 +10,7 @@ CREATE TABLE runs (
     environment TEXT NOT NULL REFERENCES environments (digest),
     command TEXT NOT NULL,
     settings TEXT NOT NULL,
+    axes TEXT NOT NULL,
     started TEXT NOT NULL,
     ended TEXT
 );
