@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fxrace.core.detect import merged
+from fxrace.core.causes import merged
 from fxrace.core.expand import is_reference
 from fxrace.core.interval import spread, wilson
 from fxrace.records.document import CellRow, FindingRow, TrialRow

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from fxrace.core.causes import joined
 from fxrace.core.evidence import Evidence
 from fxrace.records.finding import Finding
 
@@ -33,21 +34,9 @@ def detectors() -> dict[str, Detector]:
 
 
 def findings_in(evidence: Evidence) -> tuple[Finding, ...]:
-    """What all detectors find in one trial; equal causes are merged, their symptoms kept."""
-    found = [
+    """What all detectors find in one trial, one finding per cause."""
+    return joined(
         replace(finding, pattern=name)
         for name, detector in detectors().items()
         for finding in detector.find(evidence)
-    ]
-    return merged(found)
-
-
-def merged(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """One finding per fingerprint: the one that shows most sides, with everybody's symptoms."""
-    by_cause: dict[str, Finding] = {}
-    for finding in findings:
-        known = by_cause.get(finding.fingerprint, finding)
-        best = max(known, finding, key=lambda f: sum(1 for side in f.sides if side.stack))
-        symptoms = tuple(dict.fromkeys((*known.symptoms, *finding.symptoms)))
-        by_cause[finding.fingerprint] = replace(best, symptoms=symptoms)
-    return tuple(by_cause.values())
+    )

@@ -11,7 +11,7 @@ from fxrace.records.finding import Finding, Side, Tier, Value
 
 
 def find(evidence: Evidence) -> tuple[Finding, ...]:
-    """One finding per State that was not put back."""
+    """One finding per State that was not put back; one cause per kind of region."""
     return tuple(_finding(event) for event in evidence.trace.of("leak"))
 
 
@@ -20,7 +20,7 @@ def _finding(event: Event) -> Finding:
     state = by_name(name)
     region = state.borrowed_by if state else "region"
     return Finding(
-        fingerprint=fingerprint(Tier.LEAK, state=name),
+        fingerprint=fingerprint(Tier.LEAK, state=None, regions=(region,)),
         title=f"{name} was not put back: the process stays poisoned after every {region} has ended",
         tier=Tier.LEAK,
         state=name,

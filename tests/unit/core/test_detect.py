@@ -139,3 +139,26 @@ def test_waits_that_ended_close_no_circle() -> None:
 def test_nothing_is_compared_with_a_reference_that_differs_from_itself() -> None:
     bad = Reference(curve=REFERENCE.curve, problem="differs")
     assert findings_in(evidence(step(0, 0, loss=1.0), reference=bad)) == ()
+
+
+def leak(state: str) -> Any:
+    return event("leak", state=state, attribute=f"m:{state}", before="None", after="x")
+
+
+def test_what_a_failure_left_behind_is_its_symptom() -> None:
+    alone = findings_in(evidence(raised(PATCHER)))
+    found = findings_in(evidence(raised(PATCHER), leak("nn.module_call"), leak("fx.patcher")))
+    assert [f.fingerprint for f in found] == [f.fingerprint for f in alone]
+    assert len(found[0].symptoms) == 3
+
+
+def test_leaks_without_a_failure_are_one_cause_per_kind_of_region() -> None:
+    found = findings_in(
+        evidence(leak("nn.module_call"), leak("fx.patcher"), leak("compiler.is_compiling"))
+    )
+    assert [f.tier for f in found] == [Tier.LEAK, Tier.LEAK]
+
+
+def test_a_leak_of_another_region_stays_a_finding_of_its_own() -> None:
+    found = findings_in(evidence(raised(PATCHER), leak("compiler.is_compiling")))
+    assert [f.pattern for f in found] == ["exception", "leak"]
