@@ -154,7 +154,7 @@ def test_what_a_failure_left_behind_is_its_symptom() -> None:
 
 def test_leaks_without_a_failure_are_one_cause_per_kind_of_region() -> None:
     found = findings_in(
-        evidence(leak("nn.module_call"), leak("fx.patcher"), leak("compiler.is_compiling"))
+        evidence(*STEPS, leak("nn.module_call"), leak("fx.patcher"), leak("compiler.is_compiling"))
     )
     assert [f.tier for f in found] == [Tier.LEAK, Tier.LEAK]
 
