@@ -7,13 +7,18 @@ which no JSON encoder accepts; they are written as ``\\udc80`` escapes instead o
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
 import msgspec
 
+from fxrace.records.document import ReplayDocument, SweepDocument
+
 T = TypeVar("T")
 
+#: The documents whose schemas are published in ``fxrace/schemas/<name>.json``.
+DOCUMENTS: Mapping[str, type] = {"sweep": SweepDocument, "replay": ReplayDocument}
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
@@ -41,6 +46,11 @@ def decode(kind: type[T], text: bytes | str) -> T:
 def schema(kind: type) -> dict[str, Any]:
     """The JSON Schema (2020-12) of a record, as it is published in ``fxrace/schemas``."""
     return {"$schema": DIALECT, **msgspec.json.schema(kind)}
+
+
+def published(name: str) -> str:
+    """The text of ``fxrace/schemas/<name>.json``; a test holds the file to it."""
+    return json.dumps(schema(DOCUMENTS[name]), indent=2) + "\n"
 
 
 def _scrubbed(value: Any) -> Any:

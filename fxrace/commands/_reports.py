@@ -1,0 +1,43 @@
+"""Writes the report of a run where people look for it."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+from fxrace.errors import OutputUnwritable
+from fxrace.records.document import SweepDocument
+from fxrace.render import renderer
+
+LATEST = "report.html"
+
+
+def write_report(document: SweepDocument, output: Path) -> SweepDocument:
+    """Write ``report-<run>.html`` and point ``report.html`` at it; returns the document with
+    the path in ``report``. Raises OutputUnwritable; the database is complete before this.
+    """
+    path = (output / f"report-{document.run}.html").absolute()
+    document = replace(document, report=str(path))
+    text = renderer("html")(document)
+    try:
+        _write(path, text)
+        _write(output / LATEST, text)
+    except OSError as error:
+        raise OutputUnwritable(
+            f"the report {path} cannot be written ({error.strerror})",
+            remedy=f"the results are kept; run fxrace report -o {output} once there is room",
+        ) from error
+    return document
+
+
+def _write(path: Path, text: str) -> None:
+    """Whole or not at all: a reader never sees half a page."""
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        draft.write_text(text, encoding="utf-8")
+        draft.replace(path)
+    finally:
+        with suppress(OSError):
+            draft.unlink()

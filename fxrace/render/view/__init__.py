@@ -1,0 +1,1 @@
+"""What all formats share: words and letters, the grid of cells, the answer in one sentence."""

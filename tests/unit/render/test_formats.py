@@ -1,0 +1,188 @@
+"""Every format renders every document; the HTML page is closed, small and escaped."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import itertools
+import json
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import pytest
+
+from fxrace.errors import UnknownPart
+from fxrace.records.document import SweepDocument
+from fxrace.records.finding import Frame, Side
+from fxrace.records.outcome import ThreadStack, Verdict
+from fxrace.render import formats, html, renderer, text
+from fxrace.render.view import stacks
+from tests.unit.render import documents
+
+HOSTILE = "</style><script>alert(1)</script>\x1b[2J\udc80\u202e{{ 7*7 }}\" onload='x' &amp; "
+VOID = {"meta", "link", "br", "rect", "wbr"}
+
+
+class Page(HTMLParser):
+    """Collects ids, link targets and tags; complains about tags that do not nest."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.ids: list[str] = []
+        self.targets: list[str] = []
+        self.tags: list[str] = []
+        self.attributes: set[str] = set()
+        self._open: list[str] = []
+        self.feed(page)
+        assert not self._open
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes |= {name for name, _ in attrs}
+        values = dict(attrs)
+        if values.get("id"):
+            self.ids.append(str(values["id"]))
+        if str(values.get("href", "")).startswith("#"):
+            self.targets.append(str(values["href"])[1:])
+        if tag not in VOID:
+            self._open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self._open.pop() == tag
+
+
+def hostile(trials: int) -> SweepDocument:
+    """Every text field hostile and huge, hung trials with endless stacks, many findings."""
+    frames = tuple(Frame(file=HOSTILE * 40, line=n, function=HOSTILE * 9) for n in range(900))
+    stack = tuple(
+        ThreadStack(thread=HOSTILE, ident=1, frames=frames, source="py-spy") for _ in range(60)
+    )
+    axes = {**documents.AXES, "locking": ("none", HOSTILE)}
+    plan = itertools.cycle(itertools.product(*axes.values()))
+    huge = HOSTILE + "y" * 10_000_000
+    rows = [
+        documents.trial(
+            dict(zip(axes, values, strict=True)), n, Verdict.HUNG, repeat=n,
+            symptom=f"{n} {huge}" if n < 3 else f"{n} {HOSTILE * 30}",
+            stacks=stack, notes=(HOSTILE * 30,) * 9, replay=HOSTILE * 30,
+        )
+        for n, values in zip(range(trials), plan, strict=False)
+    ]  # fmt: skip
+    digests = tuple(row.digest for row in rows)
+    side = Side(thread=HOSTILE, region=HOSTILE, access=HOSTILE, stack=frames, locks_held=(huge,))
+    findings = tuple(
+        documents.finding(
+            digests, fingerprint=f"f{n}", title=huge, state=HOSTILE, hazard=HOSTILE,
+            sides=(side, side), symptoms=(huge,) * 20, remedy=huge, references=(HOSTILE,) * 50,
+        )
+        for n in range(100)
+    )  # fmt: skip
+    return documents.document(
+        rows, axes=axes, findings=findings, blind=((huge, huge),) * 500, run=HOSTILE
+    )
+
+
+DOCUMENTS = {
+    "full": documents.sweep(),
+    "empty": documents.document([]),
+    "bare": documents.document([], axes={}, settings={}, blind=()),
+    "one": documents.document(
+        [documents.trial({"locking": "none"}, 1, Verdict.BROKEN, symptom="no")], axes={}
+    ),
+}
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+@pytest.mark.parametrize("format_", formats())
+def test_every_format_renders(format_: str, name: str) -> None:
+    assert renderer(format_)(DOCUMENTS[name]).strip()
+
+
+def test_the_folder_is_the_registry() -> None:
+    assert {"html", "json", "text"} <= set(formats())
+    assert not {"live", "plain", "view"} & set(formats())
+    with pytest.raises(UnknownPart):
+        renderer("live")
+
+
+def test_json_is_the_document() -> None:
+    plain = json.loads(renderer("json")(DOCUMENTS["full"]))
+    assert list(plain)[:2] == ["schema", "schema_version"]
+    assert len(plain["trials"]) == len(DOCUMENTS["full"].trials)
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_the_page_is_whole(name: str) -> None:
+    page = Page(html.render(DOCUMENTS[name]))
+    assert len(page.ids) == len(set(page.ids))
+    assert set(page.targets) <= set(page.ids)
+    assert {"answer", "verdicts", "choices", "map", "findings", "failing", "hung", "trials",
+            "environment", "blind"} <= set(page.ids)  # fmt: skip
+
+
+def test_the_page_runs_and_loads_nothing() -> None:
+    rendered = html.render(DOCUMENTS["full"])
+    page = Page(rendered)
+    assert "script" not in page.tags
+    assert "style" not in page.attributes
+    assert not re.search(r"""(?:src|href)=["']?(?:https?:)?//|url\(|@import""", rendered)
+    style = re.search(r"<style>(.*?)</style>", rendered, re.S)
+    assert style is not None
+    digest = base64.b64encode(hashlib.sha256(style[1].encode()).digest()).decode()
+    assert f"style-src 'sha256-{digest}'" in rendered
+    assert "default-src 'none'" in rendered
+
+
+def test_every_cell_links_to_its_trials() -> None:
+    document = DOCUMENTS["full"]
+    page = Page(html.render(document))
+    cells = [target for target in page.targets if target.startswith("cell-")]
+    assert len(cells) == len(set(cells)) == len(document.cells)
+    failing = {f"t-{t.digest}" for t in document.trials if t.verdict.failed}
+    assert failing <= set(page.ids)
+
+
+def test_hostile_text_stays_text_and_the_page_small() -> None:
+    rendered = html.render(hostile(500))
+    page = Page(rendered)
+    assert "script" not in page.tags
+    assert not page.attributes & {"onload", "style"}
+    assert "{{ 7*7 }}" in rendered
+    assert not re.search("[\x00-\x08\x0b-\x1f\x7f\u202e]", rendered)
+    assert len(rendered.encode()) <= 2_000_000
+    assert "more characters]" in rendered
+
+
+def test_hostile_text_in_the_terminal() -> None:
+    shown = text.render(hostile(5))
+    assert "\x1b" not in shown
+    assert "\u202e" not in shown
+    assert len(shown) < 100_000
+
+
+def test_colour_only_when_asked() -> None:
+    assert "\x1b[" in text.render(DOCUMENTS["full"], colour=True)
+    assert "\x1b[" not in text.render(DOCUMENTS["full"])
+
+
+def test_a_command_is_never_broken_over_lines() -> None:
+    replay = "fxrace replay 0123456789abcdef -o " + "long/" * 60
+    document = DOCUMENTS["full"]
+    found = replace(document, findings=(documents.finding(("x",), replay=replay),))
+    assert replay in text.render(found, width=80)
+
+
+def test_the_programs_own_frames_come_first() -> None:
+    folded = stacks.folded(documents.STACK_A)
+    assert [frame.function for frame in folded.own] == ["Drafter.run", "Drafter.step"]
+    assert len(folded.every) == len(documents.STACK_A)
+    assert folded.innermost is documents.STACK_A[-1]
+    endless = stacks.folded(documents.STACK_A * 100)
+    assert len(endless.every) + endless.left_out == 800
+    assert len(endless.every) == stacks.FRAMES
+    assert endless.every[-1] is endless.innermost
+    assert stacks.folded(()).innermost is None
