@@ -28,6 +28,7 @@ class Link:
     def __init__(self, command: Sequence[str], variables: Mapping[str, str], words: Path) -> None:
         self._python, self._words = command[0], words
         self._unread = b""
+        self._greeted = False
         try:
             with words.open("wb") as file:
                 self._process = subprocess.Popen(
@@ -96,11 +97,16 @@ class Link:
         return [json.loads(line) for line in lines]
 
     def close(self) -> None:
-        """End the zygote and with it every trial. Bounded; kills it when it does not listen."""
+        """End the zygote and with it every trial. Bounded.
+
+        Before its hello it has no trials to end and is killed, as it is when it does not listen.
+        """
         for pipe in (self._process.stdin, self._process.stdout):
             if pipe is not None:
                 with contextlib.suppress(OSError):
                     pipe.close()
+        if not self._greeted:
+            self._process.kill()
         try:
             self._process.wait(FAREWELL_S)
         except subprocess.TimeoutExpired:
@@ -122,6 +128,7 @@ class Link:
             raise self._unusable("does not behave like a Python interpreter")
         if message["problem"] is not None:
             raise self._unusable(str(message["problem"]))
+        self._greeted = True
         return message
 
     def _unusable(self, what: str) -> InterpreterUnusable:

@@ -60,5 +60,5 @@ def slots(gpus: int | None, split: str | None, physical: Sequence[str]) -> Slots
     return Slots(
         targets=tuple(dealt[:targets]),
         drafters=tuple(dealt[-drafters:]),
-        oversubscribed=len(physical) < targets + drafters,
+        oversubscribed=len(set(dealt)) < targets + drafters,
     )

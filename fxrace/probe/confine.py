@@ -32,6 +32,13 @@ def adopt_orphans() -> None:
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
 
 
+def die_with(parent: int) -> None:
+    """Be killed when ``parent`` ends; leave at once if it already has."""
+    _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(0)
+
+
 def confine(directory: Path, parent: int) -> None:
     """Enter an own session, die with ``parent``, and write streams into ``directory``.
 
@@ -39,10 +46,8 @@ def confine(directory: Path, parent: int) -> None:
     reader that is no ancestor).
     """
     os.setsid()
-    _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    die_with(parent)
     _prctl(_PR_SET_PTRACER, _PR_SET_PTRACER_ANY)
-    if os.getppid() != parent:
-        os._exit(0)
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)

@@ -14,6 +14,8 @@ import signal
 import sys
 from typing import Any
 
+from fxrace.probe.confine import die_with
+
 ANSWER_S = 120.0
 
 
@@ -47,9 +49,10 @@ def describe() -> dict[str, Any]:
 def describe_apart(timeout_s: float = ANSWER_S) -> dict[str, Any]:
     """``describe`` in a fork that is gone afterwards. Bounded: ``problem`` says when it failed."""
     reader, writer = os.pipe()
-    pid = os.fork()
+    parent, pid = os.getpid(), os.fork()
     if not pid:
         try:
+            die_with(parent)
             os.write(writer, json.dumps(describe()).encode())
         finally:
             os._exit(0)

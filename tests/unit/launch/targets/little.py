@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 from typing import Any
 
 
@@ -26,8 +27,8 @@ def talks(trial: Any, recorder: Any) -> None:
         session=os.getsid(0),
         pid=os.getpid(),
         inductor=os.environ["TORCHINDUCTOR_CACHE_DIR"],
-        stdin=os.readlink("/proc/self/fd/0"),
-        descriptors=sorted(int(fd) for fd in os.listdir("/proc/self/fd")),
+        stdin=str(Path("/proc/self/fd/0").readlink()),
+        descriptors=sorted(int(fd.name) for fd in Path("/proc/self/fd").iterdir()),
     )
 
 
@@ -91,7 +92,7 @@ def chatters(trial: Any, recorder: Any) -> None:
 
 def waits_for_file(trial: Any, recorder: Any) -> None:
     """Alive until the file named in the settings exists."""
-    while not os.path.exists(str(trial.settings["file"])):
+    while not Path(str(trial.settings["file"])).exists():
         recorder.emit("note", text="alive")
         time.sleep(0.02)
 
@@ -125,3 +126,18 @@ def crashes_in_c(trial: Any, recorder: Any) -> None:
     recorder.emit("note", text="about to")
     thread.start()
     thread.join()
+
+
+def holds_a_child(trial: Any, recorder: Any) -> None:
+    """``holds_children`` as a target."""
+    holds_children()
+
+
+def holds_children() -> None:
+    """Goes on for ever beside two processes of its own, one of which left the group."""
+    sleeper = [sys.executable, "-S", "-c", "import time; time.sleep(600)"]
+    subprocess.Popen(sleeper)
+    subprocess.Popen(sleeper, start_new_session=True)
+    cache = Path(os.environ["TORCHINDUCTOR_CACHE_DIR"])
+    (cache.parent.parent / "holding").touch()
+    threading.Event().wait()
