@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from fxrace.launch import stacks
@@ -65,7 +66,7 @@ class Flight:
         if stop is None:
             return
         self._stop = stop
-        ask = lambda: self._send(signal.SIGUSR1)  # noqa: E731
+        ask = partial(self._send, signal.SIGUSR1)
         self._stacks = stacks.take(self.folder, self._pid, ask, gil=self._gil)
         self._termed = now()
         self._send(signal.SIGTERM)

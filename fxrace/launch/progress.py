@@ -12,7 +12,11 @@ from fxrace.records.trial import Trial
 
 
 class Mode(str, Enum):
-    """FORK from an interpreter that has torch imported (CPU), or SPAWN a fresh one (CUDA)."""
+    """FORK from an interpreter that has torch imported (CPU), or SPAWN a fresh one (CUDA).
+
+    Under FORK torch's lazy imports are done before the trial begins, so races between imports
+    can show under SPAWN only.
+    """
 
     FORK = "fork"
     SPAWN = "spawn"
