@@ -9,11 +9,17 @@ from fxrace.records.finding import Frame
 
 
 def frames_of(recorded: Iterable[Sequence[object]]) -> tuple[Frame, ...]:
-    """``[file, line, function]`` triples as Frames, our own hooks left out."""
-    frames = (
+    """``[file, line, function]`` triples as Frames, our own hooks left out.
+
+    A thread that a pressure holds waits inside one of our hooks: that wait goes too.
+    """
+    frames = [
         Frame(file=str(file), line=int(str(line)), function=str(function))
         for file, line, function in recorded
-    )
+    ]
+    ours = [index for index, frame in enumerate(frames) if is_ours(frame)]
+    if ours and all(is_waiting(frame) for frame in frames[ours[-1] + 1 :]):
+        frames = frames[: ours[-1]]
     return tuple(frame for frame in frames if not is_ours(frame))
 
 

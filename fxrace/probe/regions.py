@@ -20,6 +20,7 @@ from fxrace.probe.pressure import Pressure
 from fxrace.probe.recorder import Recorder
 
 FRAMES_KEPT = 60
+MET_KEPT = 8
 
 
 class Regions:
@@ -29,6 +30,7 @@ class Regions:
         self._recorder, self._pressure = recorder, pressure
         self._numbers = itertools.count(1)
         self._open: dict[int, list[tuple[int, str, str]]] = {}
+        self._met: dict[int, list[dict[str, Any]]] = {}
         self._names: dict[int, str] = {}
 
     @contextmanager
@@ -37,7 +39,10 @@ class Regions:
         ident, number = threading.get_ident(), next(self._numbers)
         self._names[ident] = threading.current_thread().name
         stack = self._open.setdefault(ident, [])
+        if not stack:
+            self._met.pop(ident, None)
         stack.append((number, kind, name))
+        self._meet(ident, kind)
         self._recorder.emit("region", edge="enter", region=kind, name=name, number=number)
         try:
             yield
@@ -51,8 +56,31 @@ class Regions:
         self._pressure.inside(kind)
 
     def others(self) -> list[dict[str, Any]]:
-        """Every other thread with an open region: thread, region, frames (innermost last)."""
-        me, frames = threading.get_ident(), sys._current_frames()
+        """Who this thread collided with: thread, region, frames (innermost last).
+
+        First those whose region overlapped this thread's last one, with their stacks at the
+        moment of overlap (by the time an error has reached the top of its thread, the other side
+        has usually left), then those that have a region open now.
+        """
+        me = threading.get_ident()
+        met = self._met.get(me, [])
+        seen = {(one["thread"], one["region"]) for one in met}
+        beside = self._open_beside(me)
+        return [*met, *(one for one in beside if (one["thread"], one["region"]) not in seen)]
+
+    def _meet(self, me: int, kind: str) -> None:
+        """Remember an overlap on both sides, with both stacks, while both are there."""
+        beside = self._open_beside(me)
+        if not beside:
+            return
+        self._met[me] = [*beside, *self._met.get(me, ())][:MET_KEPT]
+        mine = {"thread": self._names[me], "region": kind, "frames": stack_of(sys._getframe(3))}
+        for ident, stack in list(self._open.items()):
+            if ident != me and stack:
+                self._met[ident] = [mine, *self._met.get(ident, ())][:MET_KEPT]
+
+    def _open_beside(self, me: int) -> list[dict[str, Any]]:
+        frames = sys._current_frames()
         return [
             {"thread": self._names[ident], "region": stack[-1][1], "frames": stack_of(frame)}
             for ident, stack in list(self._open.items())

@@ -7,12 +7,15 @@ row that ought to exist in this torch and does not resolve is reported, never pa
 from __future__ import annotations
 
 import importlib
+import re
 from dataclasses import dataclass
 from typing import Any
 
 from fxrace.core.states import STATES
 from fxrace.probe.recorder import Recorder
 from fxrace.records.state import State
+
+_ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -66,8 +69,8 @@ def record_leaks(recorder: Recorder, before: Snapshot) -> None:
                 "leak",
                 state=state.name,
                 attribute=state.attribute,
-                before=repr(was)[:200],
-                after=repr(now)[:200],
+                before=told(was),
+                after=told(now),
             )
 
 
@@ -76,3 +79,12 @@ def _same(was: Any, now: Any) -> bool:
         return True
     plain = (bool, int, float, str, type(None))
     return isinstance(was, plain) and type(was) is type(now) and was == now
+
+
+def told(value: Any) -> str:
+    """A value as text that is equal in every process: no addresses, functions by place."""
+    code = getattr(value, "__code__", None)
+    if code is not None:
+        file = code.co_filename.replace("\\", "/").rpartition("site-packages/")[2]
+        return f"{code.co_name} ({file}:{code.co_firstlineno})"
+    return _ADDRESS.sub("", repr(value))[:200]

@@ -19,6 +19,10 @@ from fxrace.records.finding import Finding, Frame, Side, Tier, Value
 from fxrace.records.state import State
 
 _CALL = "call"
+_REGIONS = {
+    "torch/fx/_symbolic_trace.py:trace": "trace",
+    "torch/_dynamo/convert_frame.py:_compile": "compile",
+}
 
 
 def find(evidence: Evidence) -> tuple[Finding, ...]:
@@ -32,23 +36,22 @@ def _finding(event: Event) -> Finding:
     root = links[-1]
     stack = frames_of(root["frames"])
     state, deepest = _state_of(links)
+    region = _region_of(deepest or stack)
     victim = Side(
         thread=event.data["role"],
-        region=_CALL,
+        region=region,
         access=_access(state, root),
         stack=stack,
     )
     other = _other(event, state)
-    regions = (_CALL, other.region if other else "", state.borrowed_by if state else "")
-    known = state is not None
     return Finding(
         fingerprint=fingerprint(
             Tier.FAILURE,
             state=state.name if state else None,
-            regions=(_CALL, state.borrowed_by) if state else (_CALL,),
-            key=() if known else (root["type"], *site(deepest or stack)),
+            regions=(region, state.borrowed_by) if state else (region,),
+            key=() if state else (root["type"], *site(deepest or stack)),
         ),
-        title=_title(event, root, state, regions[1]),
+        title=_title(event, root, state, other.region if other else ""),
         tier=Tier.FAILURE,
         state=state.name if state else None,
         hazard=None,
@@ -67,6 +70,16 @@ def _state_of(links: list[Mapping[str, Any]]) -> tuple[State | None, tuple[Frame
         if frames and (state := surfaced_at(frames[-1].file, frames[-1].function)):
             return state, frames
     return None, frames_of(links[-1]["frames"])
+
+
+def _region_of(frames: tuple[Frame, ...]) -> str:
+    """The innermost region the victim itself was in; a plain (compiled) call else."""
+    for frame in reversed(frames):
+        place = f"{frame.file}:{frame.function.rsplit('.', 1)[-1]}"
+        for surface, region in _REGIONS.items():
+            if place.endswith(surface):
+                return region
+    return _CALL
 
 
 def _other(event: Event, state: State | None) -> Side | None:
