@@ -1,8 +1,8 @@
 """The summary of a run: steady-state rates over all drafters, memory, and who finished.
 
 A drafter's rate is taken over the median time between the ends of its steps, without its first
-step and without those in which its thread compiled. Where every step compiles (uncompiled
-flex_attention) all but the first count. Drafters that did not finish contribute nothing.
+step and without those in which its thread compiled. Where every step compiled, all but the
+first count. Drafters that did not finish contribute nothing.
 """
 
 from __future__ import annotations
