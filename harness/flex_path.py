@@ -26,7 +26,7 @@ _ENTRANCES = ("setup_compilation_env", "_set_compilation_env")
 
 def prepare(device: torch.device, counters: Counters) -> None:
     """Make flex usable on ``device`` and count its dense falls, once per trial."""
-    if device.type == "cpu":
+    if device.type == "cpu" and hasattr(flex, "_validate_device"):
         counters.attach_once("device check", _lift_device_check)
         counters.note(f"{LIFTED} does not")
     entrance = next((name for name in _ENTRANCES if hasattr(flex, name)), None)
