@@ -29,7 +29,7 @@ def render(document: SweepDocument, *, width: int = 100, colour: bool = False) -
     if document.cells:
         console.print(_table(document))
     for finding in document.findings[:SHOWN_FINDINGS]:
-        _finding(console, finding, len(document.trials))
+        _finding(console, finding, sum(not grid.reference(t.knobs) for t in document.trials))
     more = len(document.findings) - SHOWN_FINDINGS
     if more > 0:
         console.print(f"... and {words.count(more, 'more finding')} in the report")

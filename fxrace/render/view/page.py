@@ -15,7 +15,7 @@ from fxrace.render.view import grid, words
 from fxrace.render.view.answer import Answer, Choice, choices, conclude, named
 from fxrace.render.view.stacks import Room, Stack
 
-FINDINGS, STACKED_TRIALS, THREADS, FAILING_TRIALS, STACKS = 20, 10, 16, 500, 320_000
+FINDINGS, STACKED_TRIALS, THREADS, FAILING_TRIALS, STACKS = 20, 10, 16, 500, 250_000
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
