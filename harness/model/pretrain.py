@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import math
 import os
 import tempfile
 import time
@@ -77,26 +78,27 @@ def train(preset: Preset, device: torch.device) -> Target:
     shape, corpus = preset.target, language(preset.target.vocab)
     target = _blank(preset, device, torch.float32)
     initialise(target, torch.Generator(device).manual_seed(SEED))
-    optimizer = torch.optim.AdamW(
-        target.parameters(), lr=shape.train_learning_rate, betas=(0.9, 0.95), weight_decay=0.0
-    )
-    schedule = torch.optim.lr_scheduler.OneCycleLR(
-        optimizer, shape.train_learning_rate, total_steps=shape.train_steps, pct_start=0.05
-    )
+    optimizer = torch.optim.AdamW(target.parameters(), betas=(0.9, 0.95), weight_decay=0.0)
     with torch.enable_grad(), _intraop_threads(preset, device):
         for step in range(shape.train_steps):
+            for group in optimizer.param_groups:
+                group["lr"] = shape.train_learning_rate * _schedule(step, shape.train_steps)
             _train_step(target, preset, corpus, step, optimizer)
-            schedule.step()
     return target
+
+
+def _schedule(step: int, steps: int) -> float:
+    """Share of the peak learning rate."""
+    warmup = max(1, steps // 20)
+    return min((step + 1) / warmup, 0.5 + 0.5 * math.cos(math.pi * step / steps))
 
 
 def _train_step(
     target: Target, preset: Preset, corpus: Corpus, step: int, optimizer: torch.optim.Optimizer
 ) -> None:
     context = preset.contexts[step % len(preset.contexts)]
-    tokens, _ = rows(
-        corpus, seed=SEED, index=step, rows=preset.target.train_rows, context=context
-    )  # fmt: skip
+    count = preset.target.train_rows
+    tokens, _ = rows(corpus, seed=SEED, index=step, rows=count, context=context)
     tokens = tokens.to(target.embedding.device)
     logits = target.logits(tokens)[:, :-1]
     loss = F.cross_entropy(logits.flatten(0, 1), tokens[:, 1:].flatten())

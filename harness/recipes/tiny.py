@@ -17,7 +17,7 @@ preset = Preset(
         kv_heads=2,
         head_dim=12,
         vocab=64,
-        train_steps=200,
+        train_steps=220,
         train_rows=8,
         train_learning_rate=1e-2,
     ),
