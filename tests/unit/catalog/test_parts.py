@@ -89,7 +89,7 @@ def test_users_parts_join_the_axes(root: Path, tmp_path: Path) -> None:
 
 def test_a_misspelt_axis_folder_is_refused(root: Path, tmp_path: Path) -> None:
     write(tmp_path / "own", "lokcing/mine.py", GOOD.format(more=""))
-    with pytest.raises(UnknownPart, match="lokcing.*locking, pressure"):
+    with pytest.raises(UnknownPart, match=r"lokcing.*locking, pressure"):
         axes([root, tmp_path / "own"])
 
 

@@ -48,7 +48,7 @@ class Page(HTMLParser):
         if tag not in VOID:
             self._open.append(tag)
 
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+    def handle_startendtag(self, tag: str, _: list[tuple[str, str | None]]) -> None:
         self.tags.append(tag)
 
     def handle_endtag(self, tag: str) -> None:

@@ -29,7 +29,7 @@ def test_a_cell_shows_its_gravest_verdict() -> None:
 @given(st.text(alphabet=st.characters(), max_size=300), st.integers(1, 100))
 def test_safe_text_is_harmless_and_bounded(text: str, limit: int) -> None:
     shown = words.safe(text, limit)
-    assert not any(ord(c) < 32 and c not in "\n\t" or 127 <= ord(c) < 160 for c in shown)
+    assert not any((ord(c) < 32 and c not in "\n\t") or 127 <= ord(c) < 160 for c in shown)
     assert not any("\u202a" <= c <= "\u202e" or "\u2066" <= c <= "\u2069" for c in shown)
     shown.encode("utf-8")
     assert len(shown) <= limit + len("\u2026 [9,999,999 more characters]") + 1
