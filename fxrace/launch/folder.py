@@ -112,5 +112,5 @@ def writable(path: Path) -> Iterator[None]:
         where = error.filename or path
         raise OutputUnwritable(
             f"cannot write {os.fspath(where)}: {error.strerror or error}",
-            remedy="free some space or name another folder with --out",
+            remedy="free some space or name another folder with --output",
         ) from error

@@ -103,7 +103,7 @@ def _claim(path: Path) -> int:
         os.close(lock)
         raise OutputUnwritable(
             f"{path} is being written by another fxrace (process {holder})",
-            remedy="wait for it to end or name another folder with --out",
+            remedy="wait for it to end or name another folder with --output",
         ) from None
     os.ftruncate(lock, 0)
     os.pwrite(lock, str(os.getpid()).encode(), 0)

@@ -22,7 +22,7 @@ def explained(path: Path) -> Iterator[None]:
     except OSError as error:
         raise OutputUnwritable(
             f"cannot write {path}: {error.strerror or error}",
-            remedy="name another folder with --out",
+            remedy="name another folder with --output",
         ) from error
 
 
@@ -33,9 +33,9 @@ def _explanation(path: Path, error: sqlite3.DatabaseError) -> FxraceError:
     ):
         return OutputUnwritable(
             f"cannot write {path}: {text}",
-            remedy="free some space or name another folder with --out; stored trials are kept",
+            remedy="free some space or name another folder with --output; stored trials are kept",
         )
     return StoreUnreadable(
         f"{path} cannot be read as an fxrace database: {text}",
-        remedy="move it away or name another folder with --out",
+        remedy="move it away or name another folder with --output",
     )

@@ -32,12 +32,12 @@ def check(connection: sqlite3.Connection, path: Path, folder: Path = MIGRATIONS)
         return 0
     if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION:
         raise StoreUnreadable(
-            f"{path} is a database of another program", remedy="name another file with --out"
+            f"{path} is a database of another program", remedy="name another file with --output"
         )
     if number > version_of(folder):
         raise StoreTooNew(
             f"{path} has schema {number}, this fxrace knows {version_of(folder)}",
-            remedy="upgrade fxrace or name another folder with --out",
+            remedy="upgrade fxrace or name another folder with --output",
         )
     verdict = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
     if verdict != "ok":
