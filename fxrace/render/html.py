@@ -19,6 +19,7 @@ from fxrace.records.outcome import Verdict
 from fxrace.records.tally import Tally
 from fxrace.render.view import grid, words
 from fxrace.render.view.page import page
+from fxrace.render.view.stacks import shown_path
 
 TEMPLATES = Path(__file__).parent / "templates"
 
@@ -51,6 +52,7 @@ def _templates() -> jinja2.Environment:
         interval=words.interval,
         seconds=words.seconds,
         size=words.size,
+        path=shown_path,
         bar=_bar,
         whisker=_whisker,
     )

@@ -19,6 +19,7 @@ _FOREIGN = (
     "/lib/python3",
     "/fxrace/probe/",
     "<frozen ",
+    "<string>",
 )
 
 
@@ -39,6 +40,14 @@ def foreign(frame: Frame) -> bool:
     """True for frames of torch, of installed packages and of the interpreter's own library."""
     path = frame.file.replace("\\", "/")
     return _BUNDLED not in path and any(mark in path for mark in _FOREIGN)
+
+
+def shown_path(path: str) -> str:
+    """The path from the package on, where that says as much: ``torch/fx/_symbolic_trace.py``."""
+    for mark in (_BUNDLED, "/site-packages/", "/dist-packages/"):
+        if mark in path:
+            return path.rpartition(mark)[2]
+    return path
 
 
 def folded(frames: tuple[Frame, ...], most: int = FRAMES) -> Stack:

@@ -181,6 +181,9 @@ def test_the_programs_own_frames_come_first() -> None:
     assert [frame.function for frame in folded.own] == ["Drafter.run", "Drafter.step"]
     assert len(folded.every) == len(documents.STACK_A)
     assert folded.innermost is documents.STACK_A[-1]
+    shown = [stacks.shown_path(frame.file) for frame in documents.STACK_A[:4]]
+    assert shown[0] == "/usr/lib/python3.11/threading.py"
+    assert shown[1:] == ["harness/crew.py", "harness/loop.py", "torch/_dynamo/eval_frame.py"]
     endless = stacks.folded(documents.STACK_A * 100)
     assert len(endless.every) + endless.left_out == 800
     assert len(endless.every) == stacks.FRAMES
