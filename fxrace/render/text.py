@@ -38,9 +38,9 @@ def render(document: SweepDocument, *, width: int = 100, colour: bool = False) -
     if len(document.blind) > SHOWN_BLIND:
         _line(console, f"blind: and {len(document.blind) - SHOWN_BLIND} more, see the report")
     told = answer.conclude(document)
-    _line(console, told.headline, style="bold")
+    console.print(Text(told.headline, style="bold"))
     if told.detail:
-        _line(console, told.detail)
+        console.print(Text(told.detail))
     return target.getvalue()
 
 

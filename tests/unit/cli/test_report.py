@@ -1,0 +1,78 @@
+"""``fxrace report`` over a real database, with no trial process and no torch."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from fxrace import cli
+from fxrace.commands import _options
+from fxrace.errors import ExitCode
+from fxrace.records.outcome import Ending, Outcome, Stop, Verdict
+from fxrace.records.trial import Trial
+from fxrace.store import open_store
+from tests.unit.render import documents
+
+
+@pytest.fixture
+def output(tmp_path: Path) -> Path:
+    """A database with two runs of one trial each: RAISED, then CLEAN."""
+    with open_store(tmp_path / _options.DATABASE) as store:
+        for verdict in (Verdict.RAISED, Verdict.CLEAN):
+            run = store.begin_run(
+                environment=documents.environment(), command=("fxrace", "sweep"),
+                settings={"preset": "tiny"}, axes={"locking": (verdict.value.lower(),)},
+            )  # fmt: skip
+            store.append(
+                run,
+                trial=Trial(target="a:b", knobs={"locking": verdict.value.lower()}),
+                outcome=Outcome(verdict=verdict, symptom="<b>\x1b[2J", duration_s=1.0),
+                ending=Ending(stop=Stop.EXITED, code=0, duration_s=1.0, overhead_s=0.0),
+                findings=(), payload={}, directory=None,
+            )  # fmt: skip
+            store.end_run(run)
+    return tmp_path
+
+
+def call(output: Path, *words: str) -> Result:
+    return CliRunner().invoke(cli.main, ["report", "-o", str(output), *words])
+
+
+def test_html_is_written_and_its_path_printed(output: Path) -> None:
+    ran = call(output)
+    assert ran.exit_code == ExitCode.PASS, ran.stderr
+    path = Path(ran.stdout.strip())
+    assert path.parent == output
+    assert "&lt;b&gt;" in path.read_text()
+    assert (output / "report.html").is_file()
+
+
+@pytest.mark.parametrize("words", [["--json"], ["--format", "json"]])
+def test_json_of_the_latest_run(output: Path, words: list[str]) -> None:
+    document = json.loads(call(output, *words).stdout)
+    assert list(document)[:2] == ["schema", "schema_version"]
+    assert [trial["verdict"] for trial in document["trials"]] == ["CLEAN"]
+    assert not list(output.glob("*.html"))
+
+
+def test_an_earlier_run_by_number(output: Path) -> None:
+    document = json.loads(call(output, "--run", "1", "--json").stdout)
+    assert [trial["verdict"] for trial in document["trials"]] == ["RAISED"]
+    missing = call(output, "--run", "9")
+    assert (missing.exit_code, missing.stdout) == (ExitCode.USAGE, "")
+
+
+def test_text_goes_to_stdout(output: Path) -> None:
+    ran = call(output, "--format", "text")
+    assert "RAISED" not in ran.stdout
+    assert "The one configuration survived" in ran.stdout
+    assert "\x1b" not in ran.stdout
+
+
+def test_an_unknown_format_names_the_known(output: Path) -> None:
+    ran = call(output, "--format", "pdf")
+    assert ran.exit_code == ExitCode.USAGE
+    assert "html" in ran.stderr
