@@ -72,6 +72,10 @@ class StoreUnreadable(UsageError):
     """The file is no fxrace database, or is damaged beyond SQLite's own recovery."""
 
 
+class CodeChanged(UsageError):
+    """The code under test was edited while trials ran; what they measured has no one name."""
+
+
 class NothingToShow(UsageError):
     """A report or replay was asked for something the database does not hold."""
 

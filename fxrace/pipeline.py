@@ -20,6 +20,7 @@ from fxrace.core.evidence import Evidence
 from fxrace.core.interval import wilson
 from fxrace.core.judge import judge
 from fxrace.core.summarise import Judged
+from fxrace.errors import CodeChanged
 from fxrace.launch.executors.local import LocalExecutor
 from fxrace.launch.folder import prune
 from fxrace.launch.progress import Ended, Started
@@ -90,9 +91,11 @@ def run_sweep(
         store.link(run, stored)
 
     curves = {digest: curve.from_plain(stored.payload) for digest, stored in present.items()}
-    for done in conclude(_missing(references, present), None, corridor):
-        store.append(run, **_row(done))
-        curves[done.judged.trial.digest] = done.curve
+    for one in _missing(references, present):
+        # One after the other: the first prepares what all trials share, such as a trained target.
+        for done in conclude((one,), None, corridor):
+            store.append(run, **_row(done))
+            curves[one.digest] = done.curve
     reference = reference_from(*(curves.get(trial.digest, {}) for trial in references))
     if reference.problem and corridor.stopping.level is Level.RUN:
         corridor.progress.note(f"nothing can be called clean: {reference.problem}")
@@ -109,13 +112,18 @@ def conclude(
     """Run trials and say what each one means, in the order in which they end.
 
     Trials that were cut off by an interruption say nothing and are left out. The folder of a
-    clean trial is removed once the caller has taken it.
+    clean trial is removed once the caller has taken it. Raises CodeChanged.
     """
     for moment in corridor.executor.run(trials, stopping=corridor.stopping):
         if isinstance(moment, Started):
             corridor.progress.started(moment.trial)
         elif moment.ending.stop is not Stop.INTERRUPTED:
             done = _concluded(moment, None if expand.is_reference(moment.trial) else reference)
+            if corridor.executor.sources() != corridor.environment.sources:
+                raise CodeChanged(
+                    "the code that takes part in trials was edited while they ran",
+                    remedy="run the command again; what was stored before the edit is kept",
+                )
             yield done
             corridor.progress.ended(moment.trial, done.judged.outcome)
             if done.directory is None:

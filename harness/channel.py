@@ -12,8 +12,6 @@ import threading
 from types import TracebackType
 from typing import Generic, TypeVar
 
-from fxrace.probe.participants import participants
-
 T = TypeVar("T")
 LOOK_S = 2.0
 
@@ -60,7 +58,7 @@ class Channel(Generic[T]):
         Raises what a producer failed with, at once, also when earlier items are still held; and
         Stopped when the trial is being stopped.
         """
-        with self._changed, participants.waiting("features"):
+        with self._changed:
             while True:
                 if self._error is not None:
                     raise self._error.with_traceback(self._traceback)

@@ -1,8 +1,7 @@
 """Where trials run: the interpreter, its device, the slots on it. Shared by sweep and replay.
 
-The surprise: whether this machine has GPUs is known only after the interpreter under test has
-said so, and CUDA trials need another way of starting. ``auto`` therefore begins as if for the
-CPU and begins again when a GPU turns up.
+The surprise: whether there is a GPU is known only after the interpreter under test has said so,
+and CUDA trials start another way: no fork survives CUDA. ``auto`` asks only where a driver is.
 """
 
 from __future__ import annotations
@@ -50,20 +49,26 @@ def opened(
     def executor(mode: Mode, many: int) -> LocalExecutor:
         return LocalExecutor(python=python, directory=directory, jobs=many, roots=roots, mode=mode)
 
-    if device != CUDA:
-        with executor(Mode.FORK, jobs or _processors()) as open_one:
+    if device == CUDA or (device == AUTO and _driver_present()):
+        with executor(Mode.SPAWN, jobs or 1) as open_one:
             environment = open_one.describe()
-            if device == CPU or not environment.gpus:
-                yield Place(executor=open_one, environment=environment, device=CPU)
+            if environment.gpus:
+                yield Place(executor=open_one, environment=environment, device=CUDA)
                 return
-    with executor(Mode.SPAWN, jobs or 1) as open_one:
-        environment = open_one.describe()
-        if not environment.gpus:
+        if device == CUDA:
             raise DeviceUnavailable(
                 f"--device cuda: torch {environment.torch} of {environment.executable} sees no GPU",
                 remedy="use --device cpu, or --python with a CUDA build of torch",
             )
-        yield Place(executor=open_one, environment=environment, device=CUDA)
+    # Where a GPU driver is, importing torch's compilers starts threads, which no fork survives.
+    mode = Mode.SPAWN if _driver_present() else Mode.FORK
+    with executor(mode, jobs or _processors()) as open_one:
+        yield Place(executor=open_one, environment=open_one.describe(), device=CPU)
+
+
+def _driver_present() -> bool:
+    """A GPU driver has left its device file (CUDA, ROCm, WSL): worth asking torch about GPUs."""
+    return any(Path(device).exists() for device in ("/dev/nvidiactl", "/dev/kfd", "/dev/dxg"))
 
 
 def _processors() -> int:

@@ -42,7 +42,8 @@ def _not_about_the_program(evidence: Evidence, findings: tuple[Finding, ...]) ->
     if event := evidence.trace.last("skipped"):
         return Verdict.SKIPPED, str(event.data["reason"])
     if evidence.ending.stop is Stop.NOT_STARTED:
-        return Verdict.BROKEN, f"did not start: {evidence.ending.stderr_tail.strip()[-200:]}"
+        reason = "; ".join(reason for _, reason in evidence.ending.blind)
+        return Verdict.BROKEN, f"did not start: {reason or 'no reason given'}"
     return None
 
 

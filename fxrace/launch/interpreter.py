@@ -60,10 +60,10 @@ def command(python: Path, module: str, *arguments: str) -> tuple[str, ...]:
     return (str(python), "-c", _BOOT, str(home), module, *arguments)
 
 
-def variables(roots: Sequence[Path], *, one_thread: bool) -> dict[str, str]:
+def variables(roots: Sequence[Path], *, forks: bool) -> dict[str, str]:
     """The environment of everything started there: import path, no caches, no compile pool.
 
-    ``one_thread`` keeps OpenMP from starting threads, which a fork would lose.
+    ``forks`` keeps OpenMP and CUDA from starting threads, which a fork would lose.
     """
     inherited = os.environ.get("PYTHONPATH")
     path = [str(root) for root in roots] + ([inherited] if inherited else [])
@@ -73,6 +73,6 @@ def variables(roots: Sequence[Path], *, one_thread: bool) -> dict[str, str]:
         "TORCHINDUCTOR_FORCE_DISABLE_CACHES": "1",
         "TORCHINDUCTOR_COMPILE_THREADS": "1",
     }
-    if one_thread:
-        fixed["OMP_NUM_THREADS"] = "1"
+    if forks:
+        fixed |= {"OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
     return {**os.environ, **fixed}

@@ -61,7 +61,7 @@ class LocalExecutor:
             self._directory.mkdir(parents=True, exist_ok=True)
             words = self._directory / "launcher.txt"
             words.write_bytes(b"")
-        variables = interpreter.variables(self._roots, one_thread=self._mode is Mode.FORK)
+        variables = interpreter.variables(self._roots, forks=self._mode is Mode.FORK)
         command = interpreter.command(self._python, "fxrace.probe.zygote", self._mode.value)
         self._link = Link(command, variables, words)
         return self
@@ -89,8 +89,12 @@ class LocalExecutor:
             gpus=tuple(hello["gpus"]),
             gil=hello["gil"],
             executable=hello["executable"],
-            sources=sources(self._roots),
+            sources=self.sources(),
         )
+
+    def sources(self) -> str:
+        """The hash of the code that takes part in trials, as it is on disk now (8 ms)."""
+        return sources(self._roots)
 
     def run(self, trials: Sequence[Trial], *, stopping: Stopping) -> Iterator[Progress]:
         """Start every trial in order, ``jobs`` at a time; yields as they start and end.

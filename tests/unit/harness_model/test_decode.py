@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
 import torch.nn.functional as F
@@ -63,6 +65,28 @@ def test_acceptance_counts_the_agreeing_prefix(
     out = decode.speculate(target, build_drafter(tiny, seed=3, device="cpu"), PROMPTS[:1], COUNT)
     assert out.acceptance == tau
     assert out.tokens == plain[0][:COUNT]
+
+
+@pytest.mark.parametrize("right", [0, 3, 7])
+def test_the_drafter_remembers_every_token_before_the_anchor_and_no_other(
+    target: Target,
+    plain: list[tuple[int, ...]],
+    monkeypatch: pytest.MonkeyPatch,
+    right: int,
+) -> None:
+    drafter, done, held = build_drafter(tiny, seed=3, device="cpu"), [1], []
+
+    def knowing(*given: Any) -> list[int]:
+        held.append(given[2])
+        before = target.features(torch.tensor([[*PROMPTS[0].tolist(), *plain[0][: done[0] - 1]]]))
+        torch.testing.assert_close(torch.cat(held, dim=1), before, rtol=1e-4, atol=1e-4)
+        truth = list(plain[0][done[0] : done[0] + 7])
+        done[0] += right + 1
+        return truth[:right] + [(token + 1) % 10 for token in truth[right:]]
+
+    monkeypatch.setattr(decode, "_guess", knowing)
+    decode.speculate(target, drafter, PROMPTS[:1], 20)
+    assert len(held) >= 3
 
 
 def test_lossless_is_about_every_prompt(target: Target, monkeypatch: pytest.MonkeyPatch) -> None:

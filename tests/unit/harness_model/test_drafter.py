@@ -19,7 +19,14 @@ from tests.unit.harness_model.rig import Leaky, batch_of, hidden_of, raw, views_
 
 @pytest.fixture(scope="module")
 def drafter() -> Drafter:
-    return build_drafter(raw, seed=1, device="cpu")
+    """Norm weights are not one, so that where a norm stands makes a difference."""
+    drafter = build_drafter(raw, seed=1, device="cpu")
+    generator = torch.Generator().manual_seed(2)
+    with torch.no_grad():
+        for parameter in drafter.parameters():
+            if parameter.ndim == 1:
+                parameter.uniform_(0.5, 2.0, generator=generator)
+    return drafter
 
 
 @pytest.fixture(scope="module")
