@@ -47,9 +47,7 @@ class UnknownPart(UsageError):
     """An axis or an axis value that no folder holds. Usual cause: a typing error."""
 
     def __init__(self, kind: str, name: str, known: tuple[str, ...]) -> None:
-        super().__init__(
-            f"unknown {kind} {name!r}", remedy=f"known: {', '.join(known) or 'none'}"
-        )
+        super().__init__(f"unknown {kind} {name!r}", remedy=f"known: {', '.join(known) or 'none'}")
 
 
 class OutputUnwritable(UsageError):

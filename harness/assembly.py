@@ -74,7 +74,12 @@ def assemble(workshop: Workshop, plan: Plan, recorder: Recorder, *, bound_s: flo
     compiles = count_compiles(counters)
     locking, checkpoint = workshop.make("locking"), workshop.make("checkpoint")
     targets = {
-        device: load_target(plan.preset, device) for device in dict.fromkeys(plan.target_devices)
+        device: load_target(
+            plan.preset,
+            device,
+            waiting=lambda: recorder.emit("beat", what="another trial trains the target"),
+        )
+        for device in dict.fromkeys(plan.target_devices)
     }
     lender = targets[plan.target_devices[0]].borrowed
     borrowed = {device: lender.on(device) for device in dict.fromkeys(plan.drafter_devices)}

@@ -117,8 +117,8 @@ class Attention(Protocol):
 class Loss(Protocol):
     """axis ``loss``: ``build(preset) -> Loss``. Additive over chunks, so memory is bounded.
 
-    ``hidden`` [b, N, B, h]; ``labels`` i64 and ``weights`` f32 [b, N, B] (0 = not supervised);
-    ``head`` [V, h], frozen.
+    ``hidden`` [b, N, B-1, h] (slot 0 predicts nothing and is left out); ``labels`` i64 and
+    ``weights`` f32 [b, N, B-1] (0 = not supervised); ``head`` [V, h], frozen.
     """
 
     def terms(
@@ -164,8 +164,9 @@ class Execution(Protocol):
 class Summary:
     """The ``summary`` event: the figures of a run that reached its end.
 
-    Rates cover all drafters in steady state: per drafter the median step time over steps in
-    which its thread compiled nothing, excluding the first.
+    Rates cover all drafters in steady state: what they did in steps in which their thread
+    compiled nothing (the first step never counts), over the time that any of those steps took.
+    Drafters that run one after the other are not added up as if they ran side by side.
     """
 
     steps: int

@@ -78,12 +78,15 @@ class Feeder:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Turn:
-    """One finished step for the summary. ``step_s`` is the time since this drafter's previous
-    step ended: waiting for features and locks is part of it, and in the oracle so are the other
-    drafters. ``compiled`` when this thread compiled in it.
+    """One finished step for the summary, from ``began_s`` to ``ended_s`` on one clock.
+
+    A step begins when this drafter's previous one ended: waiting for features and locks is part
+    of it, and in the oracle so are the other drafters. ``compiled`` when this thread compiled
+    in it.
     """
 
-    step_s: float
+    began_s: float
+    ended_s: float
     slots: int
     context: int
     compiled: bool
@@ -130,7 +133,8 @@ class Trainer:
         result = self._drafting.train(batch, step)
         now, compiles = time.monotonic(), self._compiles.here
         turn = Turn(
-            step_s=now - self._before[0],
+            began_s=self._before[0],
+            ended_s=now,
             slots=result.slots,
             context=batch.context,
             compiled=compiles > self._before[1],
@@ -143,7 +147,7 @@ class Trainer:
             context=batch.context,
             loss=result.loss,
             grad_norm=result.grad_norm,
-            step_s=round(turn.step_s, 6),
+            step_s=round(turn.ended_s - turn.began_s, 6),
             wait_s=round(began - self._before[0], 6),
             rows=preset.rows,
             anchors=preset.rows * preset.drafter.anchors,

@@ -57,9 +57,7 @@ def references(sweep: Sweep) -> tuple[Trial, ...]:
 
 def references_of(trial: Trial) -> tuple[Trial, ...]:
     """The references that this trial of a sweep was compared with."""
-    return tuple(
-        replace(trial, knobs=REFERENCE_KNOBS, repeat=run) for run in range(REFERENCE_RUNS)
-    )
+    return tuple(replace(trial, knobs=REFERENCE_KNOBS, repeat=run) for run in range(REFERENCE_RUNS))
 
 
 def is_reference(trial: Trial) -> bool:

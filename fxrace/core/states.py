@@ -51,6 +51,15 @@ STATES: tuple[State, ...] = (
         why="higher-order operators trace their bodies into whichever tracer it names",
     ),
     State(
+        name="fx.traceback_meta",
+        attribute="torch.fx.traceback:current_meta",
+        borrowed_by="annotate",
+        since=(2, 9),
+        surfaces=("torch/fx/traceback.py:annotate",),
+        why="annotate() adds a key and deletes it, so two threads inside (two eager "
+        "create_block_mask calls are enough) delete it twice",
+    ),
+    State(
         name="compiler.is_compiling",
         attribute="torch.compiler:_is_compiling_flag",
         borrowed_by="compile",

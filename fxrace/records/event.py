@@ -20,6 +20,7 @@ blind      what, reason
 skipped    reason
 broken     part, reason
 note       text
+beat       what: a long wait that is no hang
 summary    see ``harness.contracts.Summary``
 ========== =================================================================================
 

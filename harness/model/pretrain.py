@@ -15,7 +15,7 @@ import math
 import os
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from pathlib import Path
 
@@ -32,6 +32,7 @@ RECIPE = 1
 
 SEED = 20260206
 LOCK_WAIT_S = 600.0
+LOOK_S = 0.5
 
 
 def load_target(
@@ -39,11 +40,14 @@ def load_target(
     device: str | torch.device,
     cache: Path | None = None,
     dtype: torch.dtype | None = None,
+    *,
+    waiting: Callable[[], None] = lambda: None,
 ) -> Target:
     """The frozen target of ``preset`` on ``device``, trained unless ``train_steps`` is 0.
 
     ``cache`` is the folder of trained targets: by default ``$FXRACE_CACHE``, else
-    ``~/.cache/fxrace``. ``dtype`` defaults to fp32 on the CPU and bf16 elsewhere.
+    ``~/.cache/fxrace``. ``dtype`` defaults to fp32 on the CPU and bf16 elsewhere. ``waiting`` is
+    called twice a second while another process trains this target.
     """
     device = torch.device(device)
     if dtype is None:
@@ -53,7 +57,7 @@ def load_target(
         initialise(target, torch.Generator(device).manual_seed(SEED))
     else:
         target = _blank(preset, device, torch.float32)
-        target.load_state_dict(_trained(preset, device, cache or _default_folder()))
+        target.load_state_dict(_trained(preset, device, cache or _default_folder(), waiting))
         target.to(dtype)
     target.requires_grad_(False).eval()
     return target
@@ -108,11 +112,13 @@ def _train_step(
     optimizer.step()
 
 
-def _trained(preset: Preset, device: torch.device, folder: Path) -> dict[str, torch.Tensor]:
+def _trained(
+    preset: Preset, device: torch.device, folder: Path, waiting: Callable[[], None]
+) -> dict[str, torch.Tensor]:
     path = folder / f"target-{digest(preset, device.type)}.pt"
     with contextlib.suppress(OSError):
         folder.mkdir(parents=True, exist_ok=True)
-    with _only_one(path.with_suffix(".lock")):
+    with _only_one(path.with_suffix(".lock"), waiting):
         found = _read(path, preset, device)
         if found is None:
             found = train(preset, device).state_dict()
@@ -142,7 +148,7 @@ def _write(path: Path, state: dict[str, torch.Tensor]) -> None:
 
 
 @contextlib.contextmanager
-def _only_one(path: Path) -> Iterator[None]:
+def _only_one(path: Path, waiting: Callable[[], None]) -> Iterator[None]:
     """Hold the file lock ``path``, or go on without it where that cannot be had in time."""
     try:
         import fcntl
@@ -158,7 +164,8 @@ def _only_one(path: Path) -> Iterator[None]:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 break
             except BlockingIOError:
-                time.sleep(0.05)
+                waiting()
+                time.sleep(LOOK_S)
             except OSError:
                 break
         yield

@@ -34,8 +34,8 @@ def _finding(event: Event) -> Finding:
     error: Mapping[str, Any] = event.data["error"]
     links = [error, *error.get("causes", ())]
     root = links[-1]
-    stack = frames_of(root["frames"])
     state, deepest = _state_of(links)
+    stack = _whole_stack(links)
     region = _region_of(deepest or stack)
     victim = Side(
         thread=event.data["role"],
@@ -72,6 +72,21 @@ def _state_of(links: list[Mapping[str, Any]]) -> tuple[State | None, tuple[Frame
     return None, frames_of(links[-1]["frames"])
 
 
+def _whole_stack(links: list[Mapping[str, Any]]) -> tuple[Frame, ...]:
+    """From the thread's start to the root cause, over every point where an error was wrapped.
+
+    The traceback of a wrapped error begins where it was caught; the outer error's traceback
+    leads there.
+    """
+    whole: tuple[Frame, ...] = ()
+    for link in links:
+        frames = frames_of(link["frames"])
+        start = (frames[0].file, frames[0].function) if frames else ("", "")
+        caught = [i for i, frame in enumerate(whole) if (frame.file, frame.function) == start]
+        whole = (*whole[: caught[-1]], *frames) if caught else (*whole, *frames)
+    return whole
+
+
 def _region_of(frames: tuple[Frame, ...]) -> str:
     """The innermost region the victim itself was in; a plain (compiled) call else."""
     for frame in reversed(frames):
@@ -105,8 +120,10 @@ def _access(state: State | None, root: Mapping[str, Any]) -> str:
 
 def _title(event: Event, root: Mapping[str, Any], state: State | None, other_region: str) -> str:
     during = f" during another thread's {other_region}" if other_region else ""
-    what = f"{state.name}: {state.why}" if state else f"{root['type']}: {_first_line(root)}"
-    return f"{_kind(event.data['role'])} raised{during}: {what}"
+    who = f"{_kind(event.data['role'])} raised{during}"
+    if state is None:
+        return f"{who}: {root['type']}: {_first_line(root)}"
+    return f"{who}, over {state.name}: {state.why}"
 
 
 def _kind(role: str) -> str:

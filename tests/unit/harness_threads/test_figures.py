@@ -7,7 +7,7 @@ import pytest
 from harness import flops
 from harness.config import Plan
 from harness.devices import NoDevice, devices_of, peak_flops, place
-from harness.figures import steady, summarise
+from harness.figures import covered, steady, summarise
 from harness.recipes.tiny import preset
 from harness.roles import Turn
 from harness.step import seed_of
@@ -19,8 +19,15 @@ def plan(*physical: str, targets: int = 1, drafters: int = 1, steps: int = 4) ->
     )
 
 
-def turn(step_s: float, *, compiled: bool = False) -> Turn:
-    return Turn(step_s=step_s, slots=10, context=64, compiled=compiled)
+def turn(began_s: float, ended_s: float, *, compiled: bool = False) -> Turn:
+    return Turn(began_s=began_s, ended_s=ended_s, slots=10, context=64, compiled=compiled)
+
+
+def drafter(start_s: float) -> list[Turn]:
+    """A first step of 9 s, then three of half a second."""
+    ends = (9.0, 9.5, 10.0, 10.5)
+    starts = (0.0, *ends[:-1])
+    return [turn(start_s + a, start_s + b) for a, b in zip(starts, ends, strict=True)]
 
 
 def test_drafters_get_devices_of_their_own_first() -> None:
@@ -44,28 +51,40 @@ def test_the_cpu_is_one_device() -> None:
 
 
 def test_steady_leaves_out_the_first_step_and_those_that_compiled() -> None:
-    first, cold, warm = turn(9.0), turn(5.0, compiled=True), turn(1.0)
+    first, cold, warm = turn(0, 9), turn(9, 14, compiled=True), turn(14, 15)
     assert steady([first, cold, warm]) == [warm]
     assert steady([first, cold]) == [cold]
     assert steady([first]) == [first]
     assert steady([]) == []
 
 
-def test_rates_add_up_over_drafters_that_finished() -> None:
-    whole = [turn(9.0), turn(0.5), turn(0.5), turn(0.5)]
-    one = summarise(plan("cpu"), [whole])
+def test_rates_of_one_drafter() -> None:
+    one = summarise(plan("cpu"), [drafter(0)])
     assert one.draft_slots_per_s == 20.0
     assert one.rows_per_s == preset.rows / 0.5
     assert one.context_tokens_per_s == preset.rows * 64 / 0.5
     assert one.tflops == pytest.approx(flops.step_flops(preset, 64) / 0.5 / 1e12)
-    two = summarise(plan("cpu", drafters=3), [whole, whole, whole[:2]])
-    assert (two.drafters_done, two.steps) == (2, 10)
-    assert two.draft_slots_per_s == 40.0
+
+
+def test_drafters_side_by_side_add_up_and_those_that_died_do_not_count() -> None:
+    found = summarise(plan("cpu", drafters=3), [drafter(0), drafter(0), drafter(0)[:2]])
+    assert (found.drafters_done, found.steps) == (2, 10)
+    assert found.draft_slots_per_s == 40.0
+
+
+def test_drafters_one_after_the_other_do_not_add_up() -> None:
+    assert summarise(plan("cpu", drafters=2), [drafter(0), drafter(100)]).draft_slots_per_s == 20.0
+
+
+def test_time_covered_counts_overlaps_once() -> None:
+    assert covered([(0, 2), (1, 3), (5, 6), (5.5, 5.8)]) == 4
+    assert covered([]) == 0
 
 
 def test_nothing_finished_is_no_speed() -> None:
-    none = summarise(plan("cpu"), [[turn(1.0)]])
-    assert none.drafters_done == 0 and none.draft_slots_per_s == 0.0
+    none = summarise(plan("cpu"), [[turn(0, 1)]])
+    assert none.drafters_done == 0
+    assert none.draft_slots_per_s == 0.0
 
 
 def test_seeds_differ_by_every_part_and_do_not_change() -> None:
