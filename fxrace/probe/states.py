@@ -1,11 +1,13 @@
 """Reads the registry's States in this process, and tells which are off their baseline.
 
-Values are compared by identity for functions and objects and by equality for plain values. A
-row that ought to exist in this torch and does not resolve is reported, never passed over.
+Values are compared by identity for functions and objects and by equality for plain values and
+containers (torch replaces an empty dictionary by another one, which is no leak). A row that
+ought to exist in this torch and does not resolve is reported, never passed over.
 """
 
 from __future__ import annotations
 
+import copy
 import importlib
 import re
 from dataclasses import dataclass
@@ -15,6 +17,7 @@ from fxrace.core.states import STATES
 from fxrace.probe.recorder import Recorder
 from fxrace.records.state import State
 
+_BY_VALUE = (bool, int, float, str, type(None), dict, list, set, tuple)
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
 
@@ -46,7 +49,7 @@ def snapshot() -> Snapshot:
         if not state.shared_in((major, minor)):
             continue
         try:
-            values[state.name] = read(state)
+            values[state.name] = _kept(read(state))
         except (ImportError, AttributeError) as error:
             unresolved[state.name] = f"{state.attribute} does not resolve: {error}"
     return Snapshot(values=values, unresolved=unresolved)
@@ -74,11 +77,15 @@ def record_leaks(recorder: Recorder, before: Snapshot) -> None:
             )
 
 
+def _kept(value: Any) -> Any:
+    """What a container holds now, apart from what it will hold later."""
+    return copy.copy(value) if isinstance(value, (dict, list, set)) else value
+
+
 def _same(was: Any, now: Any) -> bool:
     if was is now:
         return True
-    plain = (bool, int, float, str, type(None))
-    return isinstance(was, plain) and type(was) is type(now) and was == now
+    return isinstance(was, _BY_VALUE) and type(was) is type(now) and bool(was == now)
 
 
 def told(value: Any) -> str:

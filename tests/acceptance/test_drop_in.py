@@ -37,11 +37,11 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-def test_help_lists_it(checkout: Path) -> None:
-    ran = fxrace("sweep", "--help", cwd=checkout, root=checkout)
+def test_help_lists_it(checkout: Path, tmp_path: Path) -> None:
+    ran = fxrace("sweep", "--help", cwd=tmp_path, root=checkout)
     assert ran.status == 0
     assert "dropped_in" in ran.stdout
-    assert "dropped_in" not in fxrace("sweep", "--help", cwd=checkout).stdout
+    assert "dropped_in" not in fxrace("sweep", "--help", cwd=tmp_path).stdout
 
 
 def test_sweep_and_report_show_it(checkout: Path, tmp_path: Path) -> None:
