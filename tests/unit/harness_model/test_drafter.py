@@ -99,14 +99,14 @@ def test_keys_and_values_are_context_then_draft_at_the_specified_positions(
     ahead = (blocks.anchors[:, :, None] + torch.arange(4)).flatten(1)
 
     both = torch.cat((context, stream), dim=1)  # the context has not passed the input norm
-    projected = (both @ heads.key_value.weight.T).unflatten(-1, (2, 2, 12))
-    turn = rotation(torch.cat((past, ahead), dim=1), 12, 1e6, torch.float32)
+    projected = (both @ heads.key_value.weight.T).unflatten(-1, (2, 2, 16))
+    turn = rotation(torch.cat((past, ahead), dim=1), 16, 1e6, torch.float32)
     keys = rotate(heads.key_norm(projected[:, :, 0].transpose(1, 2)), turn)
     torch.testing.assert_close(calls[0][1], keys)
     torch.testing.assert_close(calls[0][2], projected[:, :, 1].transpose(1, 2))
 
-    queries = (stream @ heads.query.weight.T).unflatten(-1, (4, 12)).transpose(1, 2)
-    turn = rotation(ahead, 12, 1e6, torch.float32)
+    queries = (stream @ heads.query.weight.T).unflatten(-1, (4, 16)).transpose(1, 2)
+    turn = rotation(ahead, 16, 1e6, torch.float32)
     torch.testing.assert_close(calls[0][0], rotate(heads.query_norm(queries), turn))
 
 

@@ -44,7 +44,7 @@ def test_the_targets_formula_is_what_torch_counts(target: Target) -> None:
         target.features(tokens)
     expected = 2 * feature_flops(tiny.target, tiny.drafter.captures, context=64)
     # Causal attention is counted as half the square; the math kernel does all of it.
-    square = 2 * 3 * 4 * 64 * 64 * 48
+    square = 2 * 3 * 4 * 64 * 64 * tiny.target.heads * tiny.target.head_dim
     assert counter.get_total_flops() == pytest.approx(expected + square / 2, rel=TOLERANCE)
 
 

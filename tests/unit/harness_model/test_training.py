@@ -71,6 +71,6 @@ def test_the_terms_are_the_specified_sums_and_attention_goes_through_locking(
     assert terms.numerator.requires_grad
     assert not terms.denominator.requires_grad
 
-    key = ((2, 4, 20, 12), (2, 2, 84, 12), True)
+    key = ((2, 4, 20, 16), (2, 2, 84, 16), True)
     expected = Call(site="attention", drafter=5, phase=Phase.FORWARD, key=key)
     assert locking.calls == [expected] * raw.drafter.layers
