@@ -135,6 +135,7 @@ def replay(
 ) -> ReplayDocument:
     """Run one stored trial again ``repeats`` times and count how often it came out the same."""
     reference = _stored_reference(stored.trial, store, corridor)
+    corridor.progress.planned((stored.trial,) * repeats, {})
     runs: list[Judged] = []
     while len(runs) < repeats and corridor.stopping.level is Level.RUN:
         before = len(runs)

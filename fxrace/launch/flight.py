@@ -16,6 +16,7 @@ from fxrace.launch import stacks
 from fxrace.launch.folder import TrialFolder
 from fxrace.launch.processor import processor_time
 from fxrace.launch.watch import Reading, Watch
+from fxrace.probe.confine import STACKS_SIGNAL
 from fxrace.records.outcome import Ending, Stop
 from fxrace.records.trial import Trial
 
@@ -26,7 +27,7 @@ Send = Callable[[int], None]
 
 
 class Flight:
-    """``send`` delivers a signal to the trial: SIGUSR1 to its process, others to its group.
+    """``send`` delivers a signal to the trial: STACKS_SIGNAL to its process, others to its group.
 
     Times are monotonic seconds; ``requested`` is when work on the trial began.
     """
@@ -66,7 +67,7 @@ class Flight:
         if stop is None:
             return
         self._stop = stop
-        ask = partial(self._send, signal.SIGUSR1)
+        ask = partial(self._send, STACKS_SIGNAL)
         self._stacks = stacks.take(self.folder, self._pid, ask, gil=self._gil)
         self._termed = now()
         self._send(signal.SIGTERM)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-import psutil  # type: ignore[import-untyped]
+import psutil
 
 
 def processor_time(leader: int) -> tuple[float, bool]:

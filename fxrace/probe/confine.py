@@ -19,6 +19,12 @@ STACKS = "stacks.txt"
 STDOUT = "stdout.txt"
 STDERR = "stderr.txt"
 
+# Not SIGUSR1: the LLVM inside Triton takes that one over (and SIGTERM, and the fatal ones) at
+# the first GPU compile, without passing it on.
+STACKS_SIGNAL = int(getattr(signal, "SIGRTMIN", signal.SIGUSR1)) + (
+    5 if hasattr(signal, "SIGRTMIN") else 0
+)
+
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
 _PR_SET_PTRACER = 0x59616D61
@@ -51,7 +57,7 @@ def confine(directory: Path, parent: int) -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    signal.signal(signal.SIGUSR1, signal.SIG_IGN)
+    signal.signal(STACKS_SIGNAL, signal.SIG_IGN)
     _redirect(0, os.open(os.devnull, os.O_RDONLY))
     for descriptor, name in ((1, STDOUT), (2, STDERR)):
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
@@ -59,13 +65,13 @@ def confine(directory: Path, parent: int) -> None:
 
 
 def arm_stacks(directory: Path) -> None:
-    """Write all threads' stacks to ``stacks.txt`` on SIGUSR1 and on a fatal signal.
+    """Write all threads' stacks to ``stacks.txt`` on STACKS_SIGNAL and on a fatal signal.
 
     Works while every thread is blocked: the handler runs in C and needs no interpreter lock.
     """
     words = os.open(directory / STACKS, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
     faulthandler.enable(file=words, all_threads=True)
-    faulthandler.register(signal.SIGUSR1, file=words, all_threads=True, chain=False)
+    faulthandler.register(STACKS_SIGNAL, file=words, all_threads=True, chain=False)
 
 
 def _redirect(descriptor: int, source: int) -> None:

@@ -24,7 +24,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
-from fxrace.probe.confine import adopt_orphans, arm_stacks, confine
+from fxrace.probe.confine import STACKS_SIGNAL, adopt_orphans, arm_stacks, confine
 from fxrace.probe.describe import describe_apart, import_problem
 
 FORK = "fork"
@@ -202,8 +202,8 @@ def _children() -> list[int]:
 
 
 def _send(pid: int, number: int) -> None:
-    """SIGUSR1 asks the trial itself for stacks; all else is for its whole group."""
-    if number == signal.SIGUSR1:
+    """STACKS_SIGNAL is for the trial itself; all else is for its whole group."""
+    if number == STACKS_SIGNAL:
         os.kill(pid, number)
     else:
         _kill_group(pid, number)

@@ -106,10 +106,11 @@ def _other(event: Event, state: State | None) -> Side | None:
     if not candidates:
         return None
     chosen = candidates[0]
+    holds = state is not None and chosen["region"] == state.borrowed_by
     return Side(
         thread=chosen["thread"],
         region=chosen["region"],
-        access=f"holds {state.name}" if state else "was inside",
+        access=f"holds {state.name}" if state and holds else "was inside",
         stack=frames_of(chosen["frames"]),
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fxrace.core.detect import Detector
 from fxrace.core.evidence import Evidence
 from fxrace.core.fingerprint import fingerprint, site
-from fxrace.core.waits import Wait, circle, open_waits
+from fxrace.core.waits import DEVICE_THREAD, Wait, circle, device_waits, open_waits
 from fxrace.records.finding import Finding, Frame, Side, Tier
 from fxrace.records.outcome import Stop, ThreadStack
 
@@ -14,17 +14,19 @@ def find(evidence: Evidence) -> tuple[Finding, ...]:
     """At most one finding: the circle when there is one, else who waits and where."""
     if evidence.ending.stop is not Stop.SILENT:
         return ()
-    waits = open_waits(evidence.trace)
+    locks_waited = open_waits(evidence.trace)
+    waits = (*locks_waited, *device_waits(evidence.ending.stacks, locks_waited))
     ring = circle(waits)
     stacks = {stack.thread: stack for stack in evidence.ending.stacks}
-    sides = tuple(_side(wait, stacks) for wait in ring or waits) or _everyone(stacks)
-    locks = tuple(sorted({wait.lock for wait in ring or waits}))
+    shown = ring or waits
+    sides = tuple(_side(wait, shown, stacks) for wait in shown) or _everyone(stacks)
+    locks = tuple(sorted({wait.lock for wait in shown}))
     deepest = tuple(part for side in sides[:2] for part in site(side.stack))
     what = "deadlock" if ring else "hang"
     return (
         Finding(
             fingerprint=fingerprint(Tier.FAILURE, state=None, key=(what, *(locks or deepest))),
-            title=f"{what}: {_story(ring, waits)}",
+            title=f"{what}: {_story(shown)}",
             tier=Tier.FAILURE,
             state=None,
             hazard=None,
@@ -34,22 +36,23 @@ def find(evidence: Evidence) -> tuple[Finding, ...]:
     )
 
 
-def _story(ring: tuple[Wait, ...], waits: tuple[Wait, ...]) -> str:
-    if not ring and not waits:
+def _story(waits: tuple[Wait, ...]) -> str:
+    if not waits:
         return "no thread waits for a lock that fxrace knows"
-    return ", ".join(
-        f"{wait.waiter} waits for {wait.lock} held by {wait.owner or 'somebody'}"
-        for wait in ring or waits
-    )
+    return "; ".join(f"{wait.waiter} {wait.told}" for wait in waits)
 
 
-def _side(wait: Wait, stacks: dict[str, ThreadStack]) -> Side:
-    held = tuple(w for w in (wait.lock,) if w)
+def _side(wait: Wait, waits: tuple[Wait, ...], stacks: dict[str, ThreadStack]) -> Side:
     return Side(
         thread=wait.waiter,
         region="wait",
-        access=f"waits for {held[0]}, held by {wait.owner or 'somebody'}",
+        access=wait.told,
         stack=_stack(stacks.get(wait.waiter)),
+        locks_held=tuple(
+            other.lock
+            for other in waits
+            if other.owner == wait.waiter and other.lock != DEVICE_THREAD
+        ),
     )
 
 

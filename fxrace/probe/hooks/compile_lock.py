@@ -32,23 +32,34 @@ def attach(recorder: Recorder) -> Detach:
 
 
 class _Forwarding:
-    """The real reentrant lock, with waits recorded before they begin."""
+    """The real reentrant lock, with waits recorded before they begin.
+
+    While anybody waits, who gets the lock is recorded too: it may have passed through several
+    hands between the beginning of a wait and the hang. ``_waiting`` is only a hint (its updates
+    are not atomic); ``_depth`` and ``_owner`` are written by the holder alone.
+    """
 
     def __init__(self, real: Any, recorder: Recorder) -> None:
         self._real, self._recorder = real, recorder
         self._owner: str | None = None
-        self._depth = 0
+        self._depth = self._waiting = 0
 
     def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:  # noqa: FBT001, FBT002
         got = bool(self._real.acquire(False))
+        contended = not got or self._waiting > 0
         if not got and blocking:
             self._recorder.emit("lock", edge="wait", lock=NAME, owner=self._owner)
-            with participants.waiting(NAME):
-                got = bool(self._real.acquire(True, timeout))
-            self._recorder.emit("lock", edge="got", lock=NAME, owner=None)
+            self._waiting += 1
+            try:
+                with participants.waiting(NAME):
+                    got = bool(self._real.acquire(True, timeout))
+            finally:
+                self._waiting -= 1
         if got:
             self._depth += 1
             self._owner = threading.current_thread().name
+            if contended and self._depth == 1:
+                self._recorder.emit("lock", edge="got", lock=NAME, owner=self._owner)
         return got
 
     def release(self) -> None:
