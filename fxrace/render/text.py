@@ -7,6 +7,7 @@ hostile message can neither move the cursor nor be taken for markup.
 from __future__ import annotations
 
 import io
+import textwrap
 from collections.abc import Mapping
 
 from rich.console import Console
@@ -76,7 +77,8 @@ def _failed(total: Mapping[Verdict, int]) -> Tally:
 def _finding(console: Console, finding: FindingRow, trials: int) -> None:
     seen = f"{len(finding.trials)} of {words.count(trials, 'trial')}"
     head = f"{finding.tier.value} {words.one_line(finding.title, 300)}"
-    _line(console, f"\n{head}", style="bold")
+    wrapped = textwrap.fill(head, console.width, subsequent_indent="   ")
+    _line(console, f"\n{wrapped}", style="bold")
     _line(console, f"   seen in {seen}, fingerprint {words.one_line(finding.fingerprint, 40)}")
     if finding.replay:
         _line(console, f"   replay: {words.one_line(finding.replay, 400)}")
