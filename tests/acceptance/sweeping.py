@@ -37,7 +37,8 @@ def arguments(*words: str) -> list[str]:
 
 
 def environment(root: Path = ROOT) -> dict[str, str]:
-    return {**os.environ, "PYTHONPATH": str(root), "OMP_NUM_THREADS": "1"}
+    path = os.pathsep.join(filter(None, (str(root), os.environ.get("PYTHONPATH"))))
+    return {**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1"}
 
 
 def fxrace(*words: str, cwd: Path, root: Path = ROOT) -> Ran:
