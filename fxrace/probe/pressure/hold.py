@@ -19,7 +19,7 @@ from fxrace.probe.part import Part
 from fxrace.probe.participants import participants
 from fxrace.probe.recorder import Recorder
 
-BOUND_S = 2.0
+BOUND_S = 5.0
 LOOK_S = 0.02
 HOLDS_PER_THREAD = 2
 
