@@ -11,16 +11,21 @@ from __future__ import annotations
 import itertools
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
+from fxrace.probe.failure import described
 from fxrace.probe.pressure import Pressure
 from fxrace.probe.recorder import Recorder
 
 FRAMES_KEPT = 60
 MET_KEPT = 8
+#: What pressure aims at; the exit of any other region must not end a hold.
+PRESSED = frozenset({"trace", "compile"})
+#: Spans that are no collision in themselves: threads spend most of a training step in these.
+PASSIVE = frozenset({"backward", "checkpoint", "config"})
 
 
 class Regions:
@@ -32,24 +37,49 @@ class Regions:
         self._open: dict[int, list[tuple[int, str, str]]] = {}
         self._met: dict[int, list[dict[str, Any]]] = {}
         self._names: dict[int, str] = {}
+        self._last: dict[int, int] = {}
+        self._joined: list[tuple[Callable[[], None], Callable[[], None]]] = []
+
+    def outermost(self, entering: Callable[[], None], leaving: Callable[[], None]) -> None:
+        """Call these, in the thread itself, around each region that is a thread's outermost."""
+        self._joined.append((entering, leaving))
 
     @contextmanager
     def region(self, kind: str, name: str) -> Iterator[None]:
-        """The current thread is in a region of this kind for the length of the block."""
+        """The current thread is in a region of this kind for the length of the block.
+
+        An error that leaves the region goes into its exit event: the program may catch it later.
+        """
         ident, number = threading.get_ident(), next(self._numbers)
         self._names[ident] = threading.current_thread().name
+        self._last[ident] = number
         stack = self._open.setdefault(ident, [])
-        if not stack:
+        outermost = not stack
+        if outermost:
             self._met.pop(ident, None)
-        stack.append((number, kind, name))
-        self._meet(ident, kind)
+            for entering, _ in self._joined:
+                entering()
+        entry = (number, kind, name)
+        stack.append(entry)
+        if kind not in PASSIVE:
+            self._meet(ident, kind)
         self._recorder.emit("region", edge="enter", region=kind, name=name, number=number)
+        left: dict[str, Any] = {}
         try:
             yield
+        except BaseException as error:
+            left = {"error": described(error), "others": self.others()}
+            raise
         finally:
-            stack.pop()
-            self._recorder.emit("region", edge="exit", region=kind, name=name, number=number)
-            self._pressure.left(kind)
+            stack.remove(entry)
+            self._recorder.emit(
+                "region", edge="exit", region=kind, name=name, number=number, **left
+            )
+            if kind in PRESSED:
+                self._pressure.left(kind)
+            if outermost:
+                for _, leaving in self._joined:
+                    leaving()
 
     def inside(self, kind: str) -> None:
         """The current thread now has the States of its region borrowed."""
@@ -65,26 +95,45 @@ class Regions:
         me = threading.get_ident()
         met = self._met.get(me, [])
         seen = {(one["thread"], one["region"]) for one in met}
-        beside = self._open_beside(me)
+        beside = self.open_beside(me)
         return [*met, *(one for one in beside if (one["thread"], one["region"]) not in seen)]
 
     def _meet(self, me: int, kind: str) -> None:
         """Remember an overlap on both sides, with both stacks, while both are there."""
-        beside = self._open_beside(me)
+        beside = self.open_beside(me)
         if not beside:
             return
         self._met[me] = [*beside, *self._met.get(me, ())][:MET_KEPT]
         mine = {"thread": self._names[me], "region": kind, "frames": stack_of(sys._getframe(3))}
         for ident, stack in list(self._open.items()):
-            if ident != me and stack:
+            if ident != me and any(kind not in PASSIVE for _, kind, _ in list(stack)):
                 self._met[ident] = [mine, *self._met.get(ident, ())][:MET_KEPT]
 
-    def _open_beside(self, me: int) -> list[dict[str, Any]]:
+    def quiet(self) -> bool:
+        """True when no thread has a region open: then every State must be at its baseline."""
+        return not any(self._open.values())
+
+    def within(self) -> bool:
+        """True when the current thread has a region open."""
+        return bool(self._open.get(threading.get_ident()))
+
+    def is_in(self, kind: str) -> bool:
+        """True when the current thread itself is in a region of this kind."""
+        return any(one[1] == kind for one in self._open.get(threading.get_ident(), ()))
+
+    def last_of(self, ident: int) -> int:
+        """The number of the region this thread entered last, 0 for none yet."""
+        return self._last.get(ident, 0)
+
+    def open_beside(self, me: int) -> list[dict[str, Any]]:
+        """What every other thread with an open region does right now."""
         frames = sys._current_frames()
         return [
-            {"thread": self._names[ident], "region": stack[-1][1], "frames": stack_of(frame)}
+            {"thread": self._names[ident], "region": kinds[-1], "frames": stack_of(frame)}
             for ident, stack in list(self._open.items())
-            if ident != me and stack and (frame := frames.get(ident)) is not None
+            if ident != me
+            and (kinds := [kind for _, kind, _ in list(stack) if kind not in PASSIVE])
+            and (frame := frames.get(ident)) is not None
         ]
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from fxrace.core.states import STATES
 from fxrace.probe.recorder import Recorder
-from fxrace.records.state import State
+from fxrace.records.state import Keeping, State
 
 _BY_VALUE = (bool, int, float, str, type(None), dict, list, set, tuple)
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
@@ -38,15 +38,22 @@ def read(state: State) -> Any:
     return value
 
 
-def snapshot() -> Snapshot:
-    """Read every State that this torch shares between threads."""
+def version() -> tuple[int, int]:
+    """This torch's major and minor version."""
     import torch
 
-    major, minor = (int(part) for part in torch.__version__.split(".")[:2])
+    major, minor = torch.__version__.split(".")[:2]
+    return int(major), int(minor)
+
+
+def snapshot(*keeping: Keeping) -> Snapshot:
+    """Read the States of this torch that are kept so; those that have a baseline if not told."""
+    wanted = keeping or (Keeping.RESTORED,)
     values: dict[str, Any] = {}
     unresolved: dict[str, str] = {}
+    present = version()
     for state in STATES:
-        if not state.shared_in((major, minor)):
+        if not state.shared_in(present) or state.keeping not in wanted:
             continue
         try:
             values[state.name] = _kept(read(state))

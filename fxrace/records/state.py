@@ -14,13 +14,24 @@ class Scope(str, Enum):
     CONTEXT = "context"
 
 
+class Keeping(str, Enum):
+    """What a State's value is like when no region is open."""
+
+    RESTORED = "restored"
+    """Back at its baseline; anything else is a leak."""
+    LASTING = "lasting"
+    """May have changed for good: a cache, a counter, a setting."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class State:
     """One row of the registry.
 
     ``attribute`` is ``module:dotted.attribute``. ``since`` and ``until`` bound the torch versions
     (major, minor) in which it is shared by the process: first with, first without. ``why`` says
-    in a clause what sharing it breaks.
+    in a clause what sharing it breaks. ``borrowed_by`` is the kind of region that borrows it with
+    nothing in torch that keeps two apart; ``also_borrowed_by`` are kinds that touch it too.
+    ``lock`` names the lock that covers the borrowing, empty where there is none.
     """
 
     name: str
@@ -28,6 +39,9 @@ class State:
     borrowed_by: str
     why: str
     scope: Scope = Scope.PROCESS
+    keeping: Keeping = Keeping.RESTORED
+    also_borrowed_by: tuple[str, ...] = ()
+    lock: str = ""
     since: tuple[int, int] | None = None
     until: tuple[int, int] | None = None
     surfaces: tuple[str, ...] = ()

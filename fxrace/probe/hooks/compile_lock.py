@@ -13,17 +13,19 @@ from typing import Any
 from fxrace.probe.hooks import Blind, Detach
 from fxrace.probe.participants import participants
 from fxrace.probe.recorder import Recorder
+from fxrace.probe.watching import Watching
 
+KNOWN = "2.3 to 2.15"
 NAME = "torch._dynamo.compile_lock"
 
 
-def attach(recorder: Recorder) -> Detach:
+def attach(watching: Watching) -> Detach:
     import torch._dynamo.convert_frame as convert
 
     real = getattr(convert, "compile_lock", None)
     if real is None:
         raise Blind("torch._dynamo.convert_frame has no compile_lock")
-    convert.compile_lock = _Forwarding(real, recorder)
+    convert.compile_lock = _Forwarding(real, watching.recorder)
 
     def detach() -> None:
         convert.compile_lock = real

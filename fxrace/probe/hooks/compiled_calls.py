@@ -9,15 +9,21 @@ on the warm path; it is attached only when a pressure listens.
 from __future__ import annotations
 
 import types
-from collections.abc import Callable
 
 from fxrace.probe.hooks import Blind, Detach
+from fxrace.probe.watching import Watching
 
+KNOWN = "is_fx_tracing in all torch, is_fx_symbolic_tracing in 2.9 to 2.15"
 _NOTED, _KEPT = "_fxrace_called", "_fxrace_reader"
 
 
-def attach(called: Callable[[], None]) -> Detach:
-    """``called()`` runs in the calling thread before the flag is read."""
+def wanted(watching: Watching) -> bool:
+    """Only a pressure that listens is worth a hook on the warm path."""
+    return watching.pressure.listens
+
+
+def attach(watching: Watching) -> Detach:
+    """``pressure.called()`` runs in the calling thread before the flag is read."""
     from torch.fx import _symbolic_trace as fx
 
     reader = getattr(fx, "is_fx_symbolic_tracing", None) or getattr(fx, "is_fx_tracing", None)
@@ -26,7 +32,7 @@ def attach(called: Callable[[], None]) -> Detach:
     before = reader.__code__
     space = vars(fx)
     space[_KEPT] = types.FunctionType(before, space, reader.__name__, reader.__defaults__)
-    space[_NOTED] = called
+    space[_NOTED] = watching.pressure.called
     reader.__code__ = _noting.__code__
 
     def detach() -> None:

@@ -13,20 +13,21 @@ from functools import wraps
 from typing import Any
 
 from fxrace.probe.hooks import Blind, Detach
-from fxrace.probe.recorder import Recorder
-from fxrace.probe.regions import Regions
+from fxrace.probe.watching import Watching
 
+KNOWN = "2.2 to 2.15"
 KIND = "compile"
 _EXPLAINER = "get_and_maybe_log_recompilation_reasons"
 
 
-def attach(regions: Regions, recorder: Recorder) -> Detach:
+def attach(watching: Watching) -> Detach:
     import torch._dynamo.convert_frame as convert
 
     original = getattr(convert, "_compile", None)
     explain: Any = getattr(convert, _EXPLAINER, None)
     if original is None:
         raise Blind("torch._dynamo.convert_frame has no _compile")
+    regions, recorder = watching.regions, watching.recorder
     reasons = threading.local()
 
     @wraps(original)

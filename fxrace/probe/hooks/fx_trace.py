@@ -14,12 +14,14 @@ from functools import wraps
 from typing import Any
 
 from fxrace.probe.hooks import Blind, Detach
-from fxrace.probe.regions import Regions
+from fxrace.probe.watching import Watching
 
+KNOWN = "Tracer.trace in all torch, _new_patcher in 2.5 to 2.15"
 KIND = "trace"
 
 
-def attach(regions: Regions) -> Detach:
+def attach(watching: Watching) -> Detach:
+    regions = watching.regions
     from torch.fx import _symbolic_trace as fx
 
     original_trace = fx.Tracer.trace

@@ -21,6 +21,9 @@ class Recording:
         self._path = folder / "events.jsonl"
         self.recorder = Recorder(self._path)
 
+    def events(self) -> tuple[Event, ...]:
+        return read_trace(self._path).events
+
     def of(self, *kinds: str) -> list[Event]:
         return list(read_trace(self._path).of(*kinds))
 

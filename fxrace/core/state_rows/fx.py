@@ -1,0 +1,123 @@
+"""States of ``torch.fx``: tracers, patchers, code generation."""
+
+from __future__ import annotations
+
+from fxrace.records.state import Keeping, Scope, State
+
+ROWS: tuple[State, ...] = (
+    State(
+        name="fx.tracing_flag",
+        attribute="torch.fx._symbolic_trace:_is_fx_tracing_flag",
+        borrowed_by="trace",
+        also_borrowed_by=("hop",),
+        until=(2, 14),
+        surfaces=("torch/_dynamo/eval_frame.py:compile_wrapper", "torch/_dynamo/eval_frame.py:_fn"),
+        references=("pytorch/pytorch#126024", "pytorch/pytorch#168999"),
+        why="a compiled call reads it before any lock and refuses to run while it is True",
+    ),
+    State(
+        name="fx.patcher",
+        attribute="torch.fx._symbolic_trace:CURRENT_PATCHER",
+        borrowed_by="trace",
+        also_borrowed_by=("compile",),
+        since=(2, 5),
+        surfaces=("torch/fx/_symbolic_trace.py:_new_patcher",),
+        references=("pytorch/pytorch#189884", "pytorch/pytorch#187589"),
+        why="two traces that overlap without nesting restore each other's patcher",
+    ),
+    State(
+        name="nn.module_call",
+        attribute="torch.nn.modules.module:Module.__call__",
+        borrowed_by="trace",
+        surfaces=("torch/fx/_symbolic_trace.py:path_of_module",),
+        references=("pytorch/pytorch#112775", "pytorch/pytorch#187589"),
+        why="symbolic tracing replaces it for every thread's modules",
+    ),
+    State(
+        name="nn.module_getattr",
+        attribute="torch.nn.modules.module:Module.__getattr__",
+        borrowed_by="trace",
+        references=("pytorch/pytorch#187589",),
+        why="symbolic tracing replaces it for every thread's modules",
+    ),
+    State(
+        name="fx.make_fx_tracer",
+        attribute="torch.fx.experimental.proxy_tensor:_CURRENT_MAKE_FX_TRACER",
+        borrowed_by="trace",
+        also_borrowed_by=("make_fx",),
+        since=(2, 4),
+        why="higher-order operators trace their bodies into whichever tracer it names",
+    ),
+    State(
+        name="fx.traceback_meta",
+        attribute="torch.fx.traceback:current_meta",
+        borrowed_by="annotate",
+        also_borrowed_by=("flex_eager",),
+        since=(2, 9),
+        surfaces=("torch/fx/traceback.py:annotate",),
+        why="annotate() adds a key and deletes it, so two threads inside (two eager "
+        "create_block_mask calls are enough) delete it twice",
+    ),
+    State(
+        name="fx.preserve_node_meta",
+        attribute="torch.fx.traceback:should_preserve_node_meta",
+        borrowed_by="preserve_meta",
+        also_borrowed_by=("aot", "export"),
+        why="set and restored round a block; nodes of another thread's graph lose their metadata",
+    ),
+    State(
+        name="fx.lazy_graph_module",
+        attribute="torch.fx._lazy_graph_module:_use_lazy_graph_module_flag",
+        borrowed_by="compile",
+        lock="torch._dynamo.compile_lock",
+        since=(2, 3),
+        why="decides which class another thread's traced graph module gets",
+    ),
+    State(
+        name="fx.skip_lazy_graph_module",
+        attribute="torch.fx._lazy_graph_module:_force_skip_lazy_graph_module_flag",
+        borrowed_by="skip_lazy",
+        since=(2, 3),
+        why="set and restored round a block, with no lock",
+    ),
+    State(
+        name="fx.forward_from_src",
+        attribute="torch.fx.graph_module:_forward_from_src",
+        borrowed_by="compile",
+        also_borrowed_by=("trace",),
+        lock="torch._dynamo.compile_lock",
+        why="Dynamo swaps it during its compiles; a trace elsewhere builds its module with it",
+    ),
+    State(
+        name="fx.sym_repr",
+        attribute="torch.fx.graph:CodeGen._sym_repr",
+        borrowed_by="compile",
+        lock="torch._dynamo.compile_lock",
+        why="swapped while code is generated, so another thread's graph prints its symbols wrongly",
+    ),
+    State(
+        name="fx.recording_nest",
+        attribute="torch.fx.experimental.recording:NEST",
+        borrowed_by="compile",
+        lock="torch._dynamo.compile_lock",
+        why="the depth of one thread's recording is counted with another's",
+    ),
+    State(
+        name="fx.wrapped_functions",
+        attribute="torch.fx._symbolic_trace:_wrapped_fns_to_patch",
+        borrowed_by="wrap",
+        also_borrowed_by=("trace",),
+        keeping=Keeping.LASTING,
+        why="a trace walks it while an import elsewhere adds to it",
+    ),
+    State(
+        name="fx.tracing_flag_of_thread",
+        attribute="torch.fx._symbolic_trace:_is_fx_tracing_tls",
+        borrowed_by="trace",
+        scope=Scope.THREAD,
+        since=(2, 14),
+        keeping=Keeping.LASTING,
+        references=("pytorch/pytorch#168999",),
+        why="the flag as it is since 2.14: each thread has its own",
+    ),
+)
