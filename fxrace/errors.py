@@ -80,3 +80,17 @@ class NothingToShow(UsageError):
 
 class LaunchFailed(FxraceError):
     """The process that starts trials died; the machine, not the program, is at fault."""
+
+
+class NoSuchProcess(UsageError):
+    """``fxrace dump`` was given the PID of a process that is not there (any more)."""
+
+
+class NotPython(UsageError):
+    """``fxrace dump`` was given the PID of a process that runs no Python."""
+
+
+class StacksRefused(FxraceError):
+    """The process is there, but its stacks cannot be read: nothing can be said about it."""
+
+    exit_code = ExitCode.INCONCLUSIVE

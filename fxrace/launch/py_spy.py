@@ -25,14 +25,14 @@ class Refused(Exception):
     """
 
 
-def dump(pid: int) -> str:
-    """``py-spy dump`` of ``pid`` as JSON text. Raises ``Refused``."""
+def dump(pid: int, *options: str) -> str:
+    """``py-spy dump`` of ``pid`` as JSON text, with further options. Raises ``Refused``."""
     program = _program()
     if program is None:
         raise Refused("py-spy is not installed")
     try:
         ran = subprocess.run(
-            [program, "dump", "--json", "--full-filenames", "--pid", str(pid)],
+            [program, "dump", "--json", "--full-filenames", *options, "--pid", str(pid)],
             capture_output=True,
             text=True,
             errors="replace",

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from fxrace.records.environment import Environment
 from fxrace.records.finding import Side, Tier, Value
 from fxrace.records.outcome import ThreadStack, Throughput, Verdict
+from fxrace.records.stuck import Classification, Edge, ThreadRow
 from fxrace.records.tally import Spread, Tally
 from fxrace.records.trial import Setting
 
@@ -102,3 +103,23 @@ class ReplayDocument:
     runs: tuple[TrialRow, ...]
     reproduced: Tally
     interrupted: bool
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DumpDocument:
+    """What ``fxrace dump --json`` prints. ``circle`` is the closed chain of a deadlock, in order,
+    else empty; ``waits`` are all waits that were seen. ``record`` is the event file that helped.
+    """
+
+    schema: str
+    schema_version: int
+    pid: int
+    classification: Classification
+    reason: str
+    circle: tuple[Edge, ...]
+    threads: tuple[ThreadRow, ...]
+    waits: tuple[Edge, ...] = ()
+    record: str | None = None
+    pause_s: float = 1.0
+    duration_s: float = 0.0
+    blind: tuple[tuple[str, str], ...] = ()

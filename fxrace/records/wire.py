@@ -13,12 +13,16 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from fxrace.records.document import ReplayDocument, SweepDocument
+from fxrace.records.document import DumpDocument, ReplayDocument, SweepDocument
 
 T = TypeVar("T")
 
 #: The documents whose schemas are published in ``fxrace/schemas/<name>.json``.
-DOCUMENTS: Mapping[str, type] = {"sweep": SweepDocument, "replay": ReplayDocument}
+DOCUMENTS: Mapping[str, type] = {
+    "sweep": SweepDocument,
+    "replay": ReplayDocument,
+    "dump": DumpDocument,
+}
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from fxrace.core.detect import Detector
 from fxrace.core.evidence import Evidence
 from fxrace.core.fingerprint import fingerprint, site
-from fxrace.core.waits import DEVICE_THREAD, Wait, circle, device_waits, open_waits
+from fxrace.core.stand import stack_holds, stack_waits
+from fxrace.core.waits import Kind, Wait, circle, open_waits, owned, with_device_waits
 from fxrace.records.finding import Finding, Frame, Side, Tier
 from fxrace.records.outcome import Stop, ThreadStack
 
@@ -14,11 +15,12 @@ def find(evidence: Evidence) -> tuple[Finding, ...]:
     """At most one finding: the circle when there is one, else who waits and where."""
     if evidence.ending.stop is not Stop.SILENT:
         return ()
-    locks_waited = open_waits(evidence.trace)
-    waits = (*locks_waited, *device_waits(evidence.ending.stacks, locks_waited))
+    taken = evidence.ending.stacks
+    named = owned((*open_waits(evidence.trace), *stack_waits(taken)), stack_holds(taken))
+    waits = with_device_waits(named, taken)
     ring = circle(waits)
-    stacks = {stack.thread: stack for stack in evidence.ending.stacks}
-    shown = ring or waits
+    stacks = {stack.thread: stack for stack in taken}
+    shown = ring or tuple(wait for wait in waits if wait.kind in (Kind.LOCK, Kind.DEVICE))
     sides = tuple(_side(wait, shown, stacks) for wait in shown) or _everyone(stacks)
     locks = tuple(sorted({wait.lock for wait in shown}))
     deepest = tuple(part for side in sides[:2] for part in site(side.stack))
@@ -49,9 +51,7 @@ def _side(wait: Wait, waits: tuple[Wait, ...], stacks: dict[str, ThreadStack]) -
         access=wait.told,
         stack=_stack(stacks.get(wait.waiter)),
         locks_held=tuple(
-            other.lock
-            for other in waits
-            if other.owner == wait.waiter and other.lock != DEVICE_THREAD
+            other.lock for other in waits if other.owner == wait.waiter and other.kind is Kind.LOCK
         ),
     )
 
