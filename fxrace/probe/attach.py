@@ -1,7 +1,7 @@
 """Attaches every hook family in the folder, and takes them off again in reverse.
 
 A family that cannot attach costs the trial its claim to be clean (``blind``); one whose subject
-is not on this machine costs nothing (``note``). A family that breaks in a way nobody foresaw is
+is not on this machine costs nothing (``absent``). A family that breaks in a way nobody foresaw is
 blind too: the program under test must not die of its observer.
 """
 
@@ -63,7 +63,7 @@ def _attach(stack: ExitStack, watching: Watching, name: str, family: Any) -> Non
     try:
         stack.callback(family.attach(watching))
     except Absent as reason:
-        watching.recorder.emit("note", text=f"{what}: {reason}")
+        watching.recorder.emit("absent", what=what, reason=str(reason))
     except Blind as reason:
         watching.recorder.emit("blind", what=what, reason=str(reason))
     except Exception as error:

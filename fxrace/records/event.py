@@ -10,13 +10,19 @@ phase      name: setup | warmup | run | check | end
 step       drafter, step, context (tokens per row), loss, grad_norm, step_s, rows, anchors,
            slots (supervised draft slots), context_tokens, compiles (in this thread, so far)
 raised     role, error {type, message, frames, causes[]}, others[{thread, region, frames}]
-region     edge: enter | exit, region: trace | compile, name, number
+region     edge: enter | exit, region (kinds: below), name, number; an exit by an error also
+           has error and others, as ``raised`` has
+met        state, frames, others: a call met this State while another thread had it borrowed
+exclusive  name, frames, others: a second thread was in what the author said is exclusive
+sync       edge: release | acquire, key, what: thread | queue | future | executor | event |
+           barrier | backward; an acquire comes after every earlier release of its key
 compile    code, reason (None for a first compile), duration_s, ok
 attention  calls {thread: n}, dense {thread: n}, fused (what the part promises)
 lock       edge: wait | got, lock, owner (thread name or None)
 hold       region, released_by: call | overlap | bound | nobody, held_s
 leak       state, attribute, before, after
 blind      what, reason
+absent     what, reason: what would be watched is not in this torch or machine; no blindness
 skipped    reason
 broken     part, reason
 note       text
@@ -25,6 +31,11 @@ summary    see ``harness.contracts.Summary``
 ========== =================================================================================
 
 ``frames`` are ``[file, line, function]``, innermost last.
+
+Kinds of region: trace, make_fx, compile, aot, inductor, triton, cudagraph, lazy_backward, backward,
+checkpoint (its forward), recompute, rng (a recompute that sets the random state back), hop,
+flex_eager, export, stance, config. The keys of ``backward`` are ``backward:<n>`` (the caller
+releases it, a thread of the engine acquires it) and ``backward:<n>:return`` (the other way).
 """
 
 from __future__ import annotations
