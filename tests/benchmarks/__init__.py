@@ -1,0 +1,1 @@
+"""Measurements that are run by hand; the numbers go into reports, not into tests."""
