@@ -2,16 +2,27 @@
 
 Two overlapping traces raise in one thread and leave three States off their baseline: that is
 one cause with four symptoms, not four findings. A leak is folded into the failure whose State
-is borrowed by the same kind of region; leaks without such a failure are joined by region.
+is borrowed by the same kind of region; leaks without such a failure are joined by region. What
+only suggests is folded into what proves it: a race into the failure or leak over its region, a
+near miss into any of them, a used-up recompile limit into the fall-back that it led to.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from fxrace.core.states import by_name
 from fxrace.records.finding import Finding, Tier
+
+# What is folded, strongest first, and into findings of which tiers.
+_HOMES: dict[Tier, frozenset[Tier]] = {
+    Tier.LEAK: frozenset({Tier.FAILURE}),
+    Tier.RACE: frozenset({Tier.FAILURE, Tier.LEAK}),
+    Tier.NEAR_MISS: frozenset({Tier.FAILURE, Tier.LEAK, Tier.RACE}),
+}
+_NEAR_MISS, _LIMIT = "near_miss", "recompile_limit"
+_FALLBACKS = frozenset({"dense", "silent_eager"})
 
 
 def merged(findings: Iterable[Finding]) -> tuple[Finding, ...]:
@@ -26,23 +37,39 @@ def merged(findings: Iterable[Finding]) -> tuple[Finding, ...]:
 
 
 def joined(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """Merged findings, with each leak folded into the failure it belongs to."""
+    """Merged findings, with each one folded into the one it belongs to."""
     every = merged(findings)
-    kept = [finding for finding in every if finding.tier is not Tier.LEAK]
-    for leak in every:
-        if leak.tier is not Tier.LEAK:
-            continue
-        home = next((i for i, other in enumerate(kept) if _one_cause(other, leak)), None)
-        if home is None:
-            kept.append(leak)
-        else:
-            kept[home] = _with(kept[home], leak)
+    kept = [finding for finding in every if finding.tier not in _HOMES]
+    for tier in _HOMES:
+        for finding in every:
+            if finding.tier is tier:
+                _fold(kept, finding)
+    limits = [finding for finding in kept if finding.pattern == _LIMIT]
+    for limit in limits:
+        kept.remove(limit)
+        _fold(kept, limit)
     return tuple(kept)
 
 
-def _one_cause(home: Finding, leak: Finding) -> bool:
-    region = _region(leak)
-    return region is not None and home.tier is Tier.FAILURE and _region(home) == region
+def _fold(kept: list[Finding], finding: Finding) -> None:
+    """Into its home where there is one, of the same State if it can be, else to the list's end."""
+    homes = [i for i, other in enumerate(kept) if _one_cause(other, finding)]
+    home = next((i for i in homes if kept[i].state == finding.state), homes[0] if homes else None)
+    if home is None:
+        kept.append(finding)
+    else:
+        kept[home] = _WITH.get(finding.tier, _with_cause)(kept[home], finding)
+
+
+def _one_cause(home: Finding, finding: Finding) -> bool:
+    if finding.pattern == _LIMIT:
+        return home.pattern in _FALLBACKS
+    if finding.tier is Tier.NEAR_MISS and finding.pattern != _NEAR_MISS:
+        return False
+    region = _region(finding)
+    return (
+        region is not None and home.tier in _HOMES.get(finding.tier, ()) and _region(home) == region
+    )
 
 
 def _region(finding: Finding) -> str | None:
@@ -50,8 +77,35 @@ def _region(finding: Finding) -> str | None:
     return state.borrowed_by if state else None
 
 
-def _with(home: Finding, leak: Finding) -> Finding:
+def _with_leak(home: Finding, leak: Finding) -> Finding:
     after = leak.symptoms[0]
     value = home.value if home.value.after else replace(home.value, after=after)
     told = tuple(f"left behind: {symptom}" for symptom in leak.symptoms)
     return replace(home, symptoms=(*home.symptoms, *told), value=value)
+
+
+def _with_race(home: Finding, race: Finding) -> Finding:
+    """The race as evidence; its other thread where the failure knows only its victim."""
+    seen = {side.thread for side in home.sides}
+    missing = [side for side in race.sides if side.thread not in seen]
+    sides = (*home.sides, *missing[:1]) if len(home.sides) == 1 else home.sides
+    told = tuple(f"evidence: {symptom}" for symptom in race.symptoms)
+    return replace(home, sides=sides, symptoms=(*home.symptoms, *told))
+
+
+def _with_nothing(home: Finding, near_miss: Finding) -> Finding:
+    """What did collide says more than what nearly did."""
+    del near_miss
+    return home
+
+
+def _with_cause(home: Finding, cause: Finding) -> Finding:
+    told = tuple(f"because {symptom}" for symptom in cause.symptoms)
+    return replace(home, symptoms=(*home.symptoms, *told))
+
+
+_WITH: dict[Tier, Callable[[Finding, Finding], Finding]] = {
+    Tier.LEAK: _with_leak,
+    Tier.RACE: _with_race,
+    Tier.NEAR_MISS: _with_nothing,
+}

@@ -1,8 +1,9 @@
 """Locks that say who holds them and who waits, for the harness and for hang reports.
 
-Uncontended acquisitions record nothing. A thread that must wait records ``lock/wait`` with the
-owner *before* it blocks, so that a process that never comes back has already said in which
-circle it is.
+A thread that must wait records ``lock/wait`` with the owner *before* it blocks, so that a process
+that never comes back has already said in which circle it is. Each thread's outermost hold is
+recorded as ``sync`` acquire and release, contended or not, while the lock is its own: that is
+what orders two steps that never waited for each other.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ class NamedLock:
         self._owner: object = None
         self._owner_thread: str | None = None
         self._depth = 0
+        self._holds: dict[int, int] = {}
 
     def acquire(self, key: object = None) -> None:
         me = threading.get_ident() if key is None else key
@@ -38,15 +40,31 @@ class NamedLock:
             self._owner = me
             self._owner_thread = threading.current_thread().name
             self._depth += 1
+            self._count(+1)
 
     def release(self) -> None:
         with self._changed:
             if not self._depth:
                 raise RuntimeError(f"lock {self.name!r} released more often than acquired")
+            self._count(-1)
             self._depth -= 1
             if not self._depth:
                 self._owner = self._owner_thread = None
                 self._changed.notify()
+
+    def _count(self, change: int) -> None:
+        """Count this thread's holds, and record the first one taken and the last one given up.
+
+        By thread and not by key: a key's device thread does its part on a clock of its own.
+        """
+        ident = threading.get_ident()
+        before = self._holds.pop(ident, 0)
+        after = before + change
+        if after:
+            self._holds[ident] = after
+        if self._recorder is not None and 0 in (before, after):
+            edge = "acquire" if change > 0 else "release"
+            self._recorder.emit("sync", edge=edge, key=f"lock:{self.name}", what="lock")
 
     def _wait(self, me: object) -> None:
         if self._recorder is not None:

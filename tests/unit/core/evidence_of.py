@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
+from zlib import crc32
 
 from fxrace.core.curve import Point, Reference
 from fxrace.core.evidence import Evidence
@@ -16,7 +18,30 @@ REFERENCE = Reference(
 
 
 def event(kind: str, thread: str = "MainThread", **data: Any) -> Event:
-    return Event(at_s=0.0, thread=thread, ident=1, kind=kind, data=data)
+    """One event. A thread has one ident, made from its name."""
+    return Event(at_s=0.0, thread=thread, ident=crc32(thread.encode()), kind=kind, data=data)
+
+
+def region(thread: str, edge: str, kind: str, number: int, at_s: float = 0.0) -> Event:
+    """One border of a region; ``number`` tells which."""
+    data = {"edge": edge, "region": kind, "name": "f", "number": number}
+    return replace(event("region", thread, **data), at_s=at_s)
+
+
+def span(thread: str, kind: str, number: int, at_s: float = 0.0) -> tuple[Event, Event]:
+    """A region with nothing inside, 1 ms long."""
+    enter = region(thread, "enter", kind, number, at_s)
+    return enter, region(thread, "exit", kind, number, at_s + 0.001)
+
+
+def sync(thread: str, edge: str, key: str, what: str = "lock") -> Event:
+    return event("sync", thread, edge=edge, key=key, what=what)
+
+
+def locked(thread: str, lock: str, *inside: Event) -> tuple[Event, ...]:
+    """These events of a thread, with a named lock held round them."""
+    key = f"lock:{lock}"
+    return (sync(thread, "acquire", key), *inside, sync(thread, "release", key))
 
 
 def step(drafter: int, number: int, loss: float | None = None, grad_norm: float = 1.0) -> Event:

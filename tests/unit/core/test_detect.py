@@ -12,6 +12,8 @@ from fxrace.core.evidence import Evidence
 from fxrace.records.finding import Frame, Tier
 from fxrace.records.outcome import Stop, ThreadStack
 from tests.unit.core.evidence_of import REFERENCE, STEPS, event, evidence, step
+from tests.unit.core.samples_of_races import FIRES as RACES_FIRE
+from tests.unit.core.samples_of_races import SILENT as RACES_SILENT
 
 USER = ["/home/me/train.py", 12, "train"]
 WRAPPER = ["/lib/torch/_dynamo/eval_frame.py", 1120, "compile_wrapper"]
@@ -43,6 +45,7 @@ STACKS = tuple(
 )
 
 FIRES: dict[str, Evidence] = {
+    **RACES_FIRE,
     "exception": evidence(raised(USER, WRAPPER, others=(TRACING,))),
     "leak": evidence(event("leak", state="fx.patcher", attribute="a:b", before="None", after="x")),
     "departure": evidence(*STEPS[1:], step(0, 0, loss=3.9)),
@@ -56,6 +59,7 @@ FIRES: dict[str, Evidence] = {
 }  # fmt: skip
 
 SILENT: dict[str, Evidence] = {
+    **RACES_SILENT,
     "exception": evidence(*STEPS),
     "leak": evidence(*STEPS),
     "departure": evidence(*STEPS[1:], step(0, 0, loss=4.0 * (1 + 1e-4))),
