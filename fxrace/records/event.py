@@ -11,12 +11,16 @@ step       drafter, step, context (tokens per row), loss, grad_norm, step_s, row
            slots (supervised draft slots), context_tokens, compiles (in this thread, so far)
 raised     role, error {type, message, frames, causes[]}, others[{thread, region, frames}]
 region     edge: enter | exit, region (kinds: below), name, number; an exit by an error also
-           has error and others, as ``raised`` has
+           has error and others, as ``raised`` has; an enter may have frames
 met        state, frames, others: a call met this State while another thread had it borrowed
 exclusive  name, frames, others: a second thread was in what the author said is exclusive
 sync       edge: release | acquire, key, what: thread | queue | future | executor | event |
-           barrier | backward; an acquire comes after every earlier release of its key
-compile    code, reason (None for a first compile), duration_s, ok
+           barrier | backward | lock (key ``lock:<name>``; a thread's outermost hold); an
+           acquire comes after every earlier release of its key
+compile    code, reason (None for a first compile), duration_s, ok; may have limit, the recompile
+           limit in force where it is not torch's default
+executions compiled {thread: n}, eager {thread: n}: calls of compiled functions, by what they ran
+config     threads {thread: hash of its settings}, differing {setting: {thread: value}}
 attention  calls {thread: n}, dense {thread: n}, fused (what the part promises)
 lock       edge: wait | got, lock, owner (thread name or None)
 hold       region, released_by: call | overlap | bound | nobody, held_s
