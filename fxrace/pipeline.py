@@ -238,7 +238,7 @@ def _stored_reference(trial: Trial, store: Store, corridor: Corridor) -> Referen
 
 
 def _reproduces(again: Judged, original: Judged) -> bool:
-    causes = {finding.fingerprint for finding in original.findings}
+    causes = {finding.fingerprint for finding in original.findings if finding.tier.proven}
     found = {finding.fingerprint for finding in again.findings}
     same_verdict = again.outcome.verdict is original.outcome.verdict
     return same_verdict and (not causes or bool(causes & found))

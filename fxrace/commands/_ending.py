@@ -32,7 +32,8 @@ def exit_code(document: SweepDocument, wanted: frozenset[str]) -> ExitCode:
     trials = [t for t in document.trials if not _reference(t)]
     if document.interrupted:
         return ExitCode.INTERRUPTED
-    if (FINDINGS in wanted and document.findings) or wanted & _verdicts(trials):
+    proven = any(finding.tier.proven for finding in document.findings)
+    if (FINDINGS in wanted and proven) or wanted & _verdicts(trials):
         return ExitCode.FINDINGS
     if not any(trial.verdict.conclusive for trial in trials):
         return ExitCode.INCONCLUSIVE

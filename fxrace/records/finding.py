@@ -15,6 +15,13 @@ class Tier(str, Enum):
     RACE = "T3"
     NEAR_MISS = "T4"
 
+    @property
+    def proven(self) -> bool:
+        """True for T0 to T2. The others say what may happen, and change neither a verdict nor
+        an exit status nor whether a replay came out the same.
+        """
+        return self not in (Tier.RACE, Tier.NEAR_MISS)
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Frame:

@@ -1,0 +1,44 @@
+"""What only may happen decides nothing: no exit status, no replay."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from fxrace.commands import _ending
+from fxrace.core.detect import findings_in
+from fxrace.core.evidence import Evidence
+from fxrace.core.judge import judge
+from fxrace.core.summarise import Judged
+from fxrace.errors import ExitCode
+from fxrace.pipeline import _reproduces
+from fxrace.records.finding import Tier
+from tests.unit.core.evidence_of import STEPS, evidence
+from tests.unit.core.samples_of_races import FIRES
+from tests.unit.core.test_detect import PATCHER, USER, raised
+from tests.unit.render.documents import sweep
+
+
+def judged(given: Evidence) -> Judged:
+    findings = findings_in(given)
+    return Judged(trial=given.trial, outcome=judge(given, findings), findings=findings)
+
+
+def test_a_race_that_did_not_show_again_is_no_other_outcome() -> None:
+    assert _reproduces(judged(evidence(*STEPS)), judged(FIRES["race"]))
+
+
+def test_another_failure_is_another_outcome() -> None:
+    failed, other = judged(evidence(raised(PATCHER))), judged(evidence(raised(USER)))
+    assert _reproduces(failed, failed)
+    assert not _reproduces(other, failed)
+
+
+@pytest.mark.parametrize("tier", Tier)
+def test_only_what_is_proved_fails_a_sweep(tier: Tier) -> None:
+    document = sweep()
+    findings = tuple(replace(row, tier=tier) for row in document.findings)
+    assert findings
+    code = _ending.exit_code(replace(document, findings=findings), _ending.fail_on("findings"))
+    assert (code is ExitCode.FINDINGS) == tier.proven
