@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from fxrace.records.doctor import DoctorDocument
 from fxrace.records.document import DumpDocument, ReplayDocument, SweepDocument
 
 T = TypeVar("T")
@@ -21,6 +22,7 @@ T = TypeVar("T")
 DOCUMENTS: Mapping[str, type] = {
     "sweep": SweepDocument,
     "replay": ReplayDocument,
+    "doctor": DoctorDocument,
     "dump": DumpDocument,
 }
 DIALECT = "https://json-schema.org/draft/2020-12/schema"

@@ -4,3 +4,7 @@ Sources: upstream issues as given in ``references``, and torch 2.13 as read, wit
 which an attribute came or went where that is known. A row whose accesses one lock covers says so;
 a row that other threads may see without any lock is what a race is made of.
 """
+
+#: ``since`` of a row whose first torch is not known: the torch it was read in. An older torch may
+#: have it too; claiming so unseen would make every trial there blind.
+FIRST_READ = (2, 13)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fxrace.core.state_rows import FIRST_READ
 from fxrace.records.state import Keeping, Scope, State
 
 LOCK = "torch._dynamo.compile_lock"
@@ -57,7 +58,7 @@ ROWS: tuple[State, ...] = (
         attribute="torch.utils._python_dispatch:_is_in_non_infra_torch_dispatch_mode",
         borrowed_by="dispatch_mode",
         also_borrowed_by=("make_fx", "aot"),
-        since=(2, 6),
+        since=FIRST_READ,
         why="interleaved exits leave it True",
     ),
     State(
@@ -123,6 +124,7 @@ ROWS: tuple[State, ...] = (
         borrowed_by="compile",
         also_borrowed_by=("inductor",),
         lock=LOCK,
+        since=FIRST_READ,
         why="changes what another thread's compile fuses",
     ),
     State(

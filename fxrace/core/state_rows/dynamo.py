@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fxrace.core.state_rows import FIRST_READ
 from fxrace.records.state import Keeping, Scope, State
 
 LOCK = "torch._dynamo.compile_lock"
@@ -26,7 +27,7 @@ ROWS: tuple[State, ...] = (
         name="compiler.is_non_strict_tracing",
         attribute="torch.compiler:_is_non_strict_tracing_flag",
         borrowed_by="non_strict",
-        since=(2, 11),
+        since=FIRST_READ,
         why="set and restored round a block; other threads take the branch of a traced program",
     ),
     State(
@@ -52,14 +53,14 @@ ROWS: tuple[State, ...] = (
         attribute="torch._dynamo.utils:_error_on_graph_break",
         borrowed_by="compile",
         lock=LOCK,
-        since=(2, 9),
+        since=FIRST_READ,
         why="one thread's demand for a full graph is seen by another's compile",
     ),
     State(
         name="dynamo.in_optimized_module",
         attribute="torch._dynamo.eval_frame:_in_optimized_module",
         borrowed_by="optimized_module",
-        since=(2, 11),
+        since=FIRST_READ,
         why="set and restored round a block, with no lock",
     ),
     State(
@@ -67,7 +68,7 @@ ROWS: tuple[State, ...] = (
         attribute="torch._dynamo.trace_rules:_force_inline_flag",
         borrowed_by="compile",
         lock=LOCK,
-        since=(2, 6),
+        since=FIRST_READ,
         why="one thread's demand to inline everything is seen by another's compile",
     ),
     State(

@@ -79,6 +79,12 @@ ROWS: tuple[State, ...] = (
         why="verification of one thread's program uses the modules of another's",
     ),
     State(
+        name="nn.buffer_registration_hooks",
+        attribute="torch.nn.modules.module:_global_buffer_registration_hooks",
+        borrowed_by="export",
+        why="export adds a hook that sees the buffers other threads register meanwhile",
+    ),
+    State(
         name="ddp.active_module",
         attribute="torch.nn.parallel.distributed:DistributedDataParallel._active_ddp_module",
         borrowed_by="ddp_forward",

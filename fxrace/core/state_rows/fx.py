@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fxrace.core.state_rows import FIRST_READ
 from fxrace.records.state import Keeping, Scope, State
 
 ROWS: tuple[State, ...] = (
@@ -93,6 +94,7 @@ ROWS: tuple[State, ...] = (
         attribute="torch.fx.graph:CodeGen._sym_repr",
         borrowed_by="compile",
         lock="torch._dynamo.compile_lock",
+        since=FIRST_READ,
         why="swapped while code is generated, so another thread's graph prints its symbols wrongly",
     ),
     State(
@@ -100,6 +102,7 @@ ROWS: tuple[State, ...] = (
         attribute="torch.fx.experimental.recording:NEST",
         borrowed_by="compile",
         lock="torch._dynamo.compile_lock",
+        since=FIRST_READ,
         why="the depth of one thread's recording is counted with another's",
     ),
     State(
