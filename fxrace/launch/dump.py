@@ -16,8 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from fxrace.core.stand import IMPORT_LOCK, stack_waits
 from fxrace.core.stuck import Conclusion, Look, at_rest, concluded
-from fxrace.core.waits import Hold, Wait, open_waits
+from fxrace.core.waits import Hold, Wait, in_backward, open_waits
 from fxrace.errors import NoSuchProcess, NotPython, StacksRefused
 from fxrace.launch import lock_sites, native, py_spy
 from fxrace.launch.record_file import read_trace
@@ -146,18 +147,22 @@ def _places(plain: Mapping[str, Any]) -> list[tuple[str, int]]:
 def _read(
     glance: _Glance, motion: Mapping[str, Motion]
 ) -> tuple[tuple[Wait, ...], tuple[Hold, ...]]:
-    """What the source code tells: waits of threads that stand, holds of all."""
+    """What the source code tells of threads whose stacks do not, and who holds what they want."""
     frames: dict[str, Sequence[dict[str, Any]]] = {
         name: plain["frames"] for name, plain in glance.plain.items()
     }
+    told = {wait.waiter for wait in stack_waits(glance.stacks) if wait.lock != IMPORT_LOCK}
+    told |= {stack.thread for stack in glance.stacks if in_backward(stack)}
     waits: list[Wait] = list(lock_sites.joins_in(frames))
     for name, stack in frames.items():
         kernel = glance.kernel.get(glance.plain[name].get("os_thread_id") or 0)
         able = kernel is None or kernel.may_wait_for_lock
-        if motion[name] is Motion.STILL and able:
+        if motion[name] is Motion.STILL and able and name not in told:
             waits.extend(lock_sites.waits_in(name, stack))
-    holds = (hold for name, stack in frames.items() for hold in lock_sites.holds_in(name, stack))
-    return tuple(waits), tuple(holds)
+    roots = lock_sites.roots_of(waits)
+    return tuple(waits), tuple(
+        hold for name, stack in frames.items() for hold in lock_sites.holds_in(name, stack, roots)
+    )
 
 
 def _leaves(

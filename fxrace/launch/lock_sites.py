@@ -12,7 +12,7 @@ holding anything, because waiting lets go of the lock.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -44,13 +44,20 @@ def waits_in(thread: str, frames: Sequence[Frame]) -> tuple[Wait, ...]:
     return ()
 
 
-def holds_in(thread: str, frames: Sequence[Frame]) -> tuple[Hold, ...]:
+def roots_of(waits: Iterable[Wait]) -> frozenset[str]:
+    """What the wanted locks were reached from: objects and files. Reading source is slow (a tenth
+    of a second for a file of torch's), so only frames that know one of these are looked into.
+    """
+    return frozenset(wait.lock.rpartition(" of ")[2] for wait in waits)
+
+
+def holds_in(thread: str, frames: Sequence[Frame], roots: frozenset[str]) -> tuple[Hold, ...]:
     """The locks whose blocks this thread is inside, and the modules it imports."""
     found = [Hold(owner=thread, lock=module) for module in _importing(frames)]
     below: Frame | None = None
     for frame in frames:
         waits = below is not None and _standard(below) and below["name"] in _REENTRANT_WAITS
-        if not _standard(frame) and not waits:
+        if not _standard(frame) and not waits and roots & _known_to(frame):
             keys = (_key(held, frame) for held in _blocks(frame).held_at(frame["line"]))
             found.extend(Hold(owner=thread, lock=key) for key in keys if key)
         below = frame
@@ -99,6 +106,12 @@ def _local(frame: Frame, name: str) -> str | None:
         if local["name"] == name and " at 0x" in (local["repr"] or ""):
             return str(local["repr"]).strip("<>")
     return None
+
+
+def _known_to(frame: Frame) -> set[str]:
+    """The roots that a lock in this frame could be reached from."""
+    locals_ = frame.get("locals") or ()
+    return {frame["filename"], *(str(local["repr"]).strip("<>") for local in locals_)}
 
 
 def _awaited_import(frames: Sequence[Frame]) -> str | None:

@@ -122,6 +122,17 @@ def test_the_starved_and_the_runner_are_named(start: Start) -> None:
     assert rows["MainThread"].waits_for in rows["worker-0"].holds
 
 
+def test_the_record_of_a_process_that_fxrace_started(start: Start, tmp_path: Path) -> None:
+    path = tmp_path / "events.jsonl"
+    pid = start("standing.py", "recorded", str(path))
+    document = settled(pid, DEADLOCK)
+    assert document.record == str(path)
+    assert ring(document) == {("worker-0", "worker-1"), ("worker-1", "worker-0")}
+    (tmp_path / "empty").touch()
+    blind = document_of(pid, record=tmp_path / "empty", pause_s=PAUSE_S)
+    assert blind.classification is not DEADLOCK
+
+
 def test_a_process_that_is_gone() -> None:
     program = subprocess.Popen([sys.executable, "-c", ""])
     program.wait(BOUND_S)

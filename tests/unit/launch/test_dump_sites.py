@@ -69,7 +69,9 @@ def wanted(*frames: dict[str, Any]) -> list[str]:
 
 
 def held(*frames: dict[str, Any]) -> list[str]:
-    return [hold.lock for hold in lock_sites.holds_in("t", frames)]
+    roots = {local["repr"].strip("<>") for one in frames for local in one["locals"]}
+    every = frozenset(roots | {one["filename"] for one in frames})
+    return [hold.lock for hold in lock_sites.holds_in("t", frames, every)]
 
 
 def test_on_the_line_it_is_wanted_in_the_block_it_is_held(file: str) -> None:
@@ -112,6 +114,14 @@ def test_waiting_on_a_condition_lets_go_of_its_lock(file: str) -> None:
 def test_only_the_innermost_frame_of_the_program_wants(file: str) -> None:
     deeper = frame(file, "closure", "return")
     assert wanted(deeper, frame(file, "two", "with", a=A, b=B)) == []
+
+
+def test_only_what_somebody_wants_is_looked_for(file: str) -> None:
+    inside = frame(file, "two", "work", a=A, b=B)
+    elsewhere = frozenset({"_thread.lock at 0xc"})
+    assert lock_sites.holds_in("t", [inside], elsewhere) == ()
+    waits = lock_sites.waits_in("u", [frame(file, "two", "with", a=A, b=B)])
+    assert [hold.lock for hold in lock_sites.holds_in("t", [inside], lock_sites.roots_of(waits))]
 
 
 def test_source_that_is_not_there(tmp_path: Path) -> None:

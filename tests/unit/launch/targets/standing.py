@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import queue
 import sys
 import threading
 import time
+from functools import partial
+from pathlib import Path
 
 
 class Shop:
@@ -113,6 +116,24 @@ def listens() -> None:
     empty: queue.Queue[int] = queue.Queue()
     up()
     empty.get()
+
+
+def recorded() -> None:
+    """A circle of ``acquire()``, whose holders only the record knows. Holds the record open."""
+    record = Path(sys.argv[2]).open("a", buffering=1)  # noqa: SIM115 (open until killed)
+    locks = (threading.Lock(), threading.Lock())
+    both = threading.Barrier(2)
+
+    def body(mine: int) -> None:
+        locks[mine].acquire()
+        both.wait()
+        data = {"edge": "wait", "lock": f"lock-{1 - mine}", "owner": f"worker-{1 - mine}"}
+        name = threading.current_thread().name
+        event = {"at_s": 0.0, "thread": name, "ident": 1, "kind": "lock", "data": data}
+        record.write(json.dumps(event) + "\n")
+        locks[1 - mine].acquire()
+
+    started(partial(body, 0), partial(body, 1))
 
 
 if __name__ == "__main__":
