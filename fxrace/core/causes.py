@@ -4,7 +4,8 @@ Two overlapping traces raise in one thread and leave three States off their base
 one cause with four symptoms, not four findings. A leak is folded into the failure whose State
 is borrowed by the same kind of region; leaks without such a failure are joined by region. What
 only suggests is folded into what proves it: a race into the failure or leak over its region, a
-near miss into any of them, a used-up recompile limit into the fall-back that it led to.
+near miss into any of them, opposite lock orders into the deadlock that they became, a used-up
+recompile limit into the fall-back that it led to.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ _HOMES: dict[Tier, frozenset[Tier]] = {
     Tier.NEAR_MISS: frozenset({Tier.FAILURE, Tier.LEAK, Tier.RACE}),
 }
 _NEAR_MISS, _LIMIT = "near_miss", "recompile_limit"
+_LOCK_ORDER, _HANG = "lock_order", "hang"
 _FALLBACKS = frozenset({"dense", "silent_eager"})
 
 
@@ -64,6 +66,8 @@ def _fold(kept: list[Finding], finding: Finding) -> None:
 def _one_cause(home: Finding, finding: Finding) -> bool:
     if finding.pattern == _LIMIT:
         return home.pattern in _FALLBACKS
+    if finding.pattern == _LOCK_ORDER:
+        return home.pattern == _HANG and _held(finding, first=1) <= _held(home)
     if finding.tier is Tier.NEAR_MISS and finding.pattern != _NEAR_MISS:
         return False
     region = _region(finding)
@@ -75,6 +79,11 @@ def _one_cause(home: Finding, finding: Finding) -> bool:
 def _region(finding: Finding) -> str | None:
     state = by_name(finding.state) if finding.state else None
     return state.borrowed_by if state else None
+
+
+def _held(finding: Finding, first: int | None = None) -> set[str]:
+    """The locks its sides hold; the ``first`` of each side are those a circle of orders is of."""
+    return {lock for side in finding.sides for lock in side.locks_held[:first]}
 
 
 def _with_leak(home: Finding, leak: Finding) -> Finding:

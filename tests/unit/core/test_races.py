@@ -13,7 +13,7 @@ from fxrace.core.detect import findings_in
 from fxrace.core.judge import judge
 from fxrace.records.event import Event
 from fxrace.records.finding import Finding, Tier
-from fxrace.records.outcome import Verdict
+from fxrace.records.outcome import Stop, Verdict
 from tests.unit.core.evidence_of import STEPS, event, evidence, locked, region, span, sync
 from tests.unit.core.samples_of_races import (
     CROSSED,
@@ -30,7 +30,7 @@ from tests.unit.core.samples_of_races import (
     executions,
     took,
 )
-from tests.unit.core.test_detect import PATCHER, USER, WRAPPER, attention, leak, raised
+from tests.unit.core.test_detect import PATCHER, STACKS, USER, WRAPPER, attention, leak, raised
 
 SURE = {Tier.FAILURE, Tier.SILENT_WRONG, Tier.LEAK}
 KINDS = ("trace", "flex_eager", "rng", "config", "compile")
@@ -168,6 +168,21 @@ INVERTED: dict[str, tuple[tuple[Event, ...], bool]] = {
 def test_lock_orders(name: str) -> None:
     events, inverted = INVERTED[name]
     assert (found(*events) == ["lock_order"]) == inverted
+
+
+@pytest.mark.parametrize(("second", "folded"), [("a", True), ("c", False)])
+def test_opposite_orders_that_became_a_deadlock_are_that_deadlock(
+    second: str, folded: bool
+) -> None:
+    waits = (
+        sync(A, "acquire", "lock:a"), sync(B, "acquire", "lock:b"),
+        event("lock", A, edge="wait", lock="b", owner=B),
+        event("lock", B, edge="wait", lock="a", owner=A),
+    )  # fmt: skip
+    other = () if folded else (*took(A, second, "d"), *took(B, "d", second))
+    hung = evidence(*other, *waits, stop=Stop.SILENT, stacks=STACKS, complete=False)
+    patterns = [finding.pattern for finding in findings_in(hung)]
+    assert patterns == (["hang"] if folded else ["hang", "lock_order"])
 
 
 DUPLICATED: dict[str, tuple[tuple[Event, ...], bool]] = {
