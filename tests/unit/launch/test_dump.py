@@ -114,6 +114,11 @@ def test_a_native_sleep_is_named(start: Start) -> None:
     assert row.motion is Motion.STILL
 
 
+def test_the_holder_of_the_interpreter_lock_is_named(start: Start) -> None:
+    (row,) = settled(start("standing.py", "hogs"), Classification.RUNNING).threads
+    assert (row.motion, row.holds_gil) == (Motion.RUNS, True)
+
+
 def test_the_starved_and_the_runner_are_named(start: Start) -> None:
     document = settled(start("standing.py", "starves"), Classification.STARVATION)
     rows = {row.thread: row for row in document.threads}

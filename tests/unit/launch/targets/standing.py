@@ -101,6 +101,12 @@ def spins() -> None:
         pass
 
 
+def hogs() -> None:
+    """Native code that never lets go of the GIL."""
+    up()
+    sum(range(10**15))
+
+
 def starves() -> None:
     """Main stands before a lock whose holder is busy for ever."""
     lock, held = threading.Lock(), threading.Event()
