@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from fxrace.core import curve, expand, summarise
+from fxrace.core import curve, expand, program, summarise
 from fxrace.core.curve import Curve, Reference, curve_of, reference_from
 from fxrace.core.detect import findings_in
 from fxrace.core.evidence import Evidence
@@ -23,17 +23,20 @@ from fxrace.core.summarise import Judged
 from fxrace.errors import CodeChanged
 from fxrace.launch.executors.local import LocalExecutor
 from fxrace.launch.folder import prune
+from fxrace.launch.program import Program
+from fxrace.launch.program import run as run_once
 from fxrace.launch.progress import Ended, Started
-from fxrace.launch.record_file import EVENTS, read_trace
+from fxrace.launch.record_file import EVENTS, read_trace, read_traces
 from fxrace.launch.stopping import Level, Stopping
-from fxrace.records.document import ReplayDocument, SweepDocument
+from fxrace.records.document import ReplayDocument, RunDocument, SweepDocument
 from fxrace.records.environment import Environment
 from fxrace.records.outcome import Ending, Outcome, Stop, Verdict
 from fxrace.records.sweep import Sweep
 from fxrace.records.trial import Trial
 from fxrace.store import Run, Store, StoredTrial
 
-SWEEP_SCHEMA, REPLAY_SCHEMA, SCHEMA_VERSION = "fxrace.sweep", "fxrace.replay", 1
+SWEEP_SCHEMA, REPLAY_SCHEMA, RUN_SCHEMA = "fxrace.sweep", "fxrace.replay", "fxrace.run"
+SCHEMA_VERSION = 1
 
 
 class Progress(Protocol):
@@ -154,6 +157,29 @@ def replay(
         reproduced=wilson(same, len(runs)),
         interrupted=corridor.stopping.level is not Level.RUN,
     )
+
+
+def run_program(
+    target: Program, *, python: Path, folder: Path, pressure: str, repeats: int,
+    limit_s: float | None,
+) -> RunDocument:  # fmt: skip
+    """Run somebody's program ``repeats`` times with the hooks on, and say what raced.
+
+    Stops early at Ctrl-C or at the time limit. Each run's record is in a folder of its own.
+    """
+    runs: list[program.Ran] = []
+    while len(runs) < repeats and not (runs and runs[-1].cut_short):
+        directory = folder / str(len(runs) + 1)
+        directory.mkdir()
+        ending = run_once(
+            target, python=python, directory=directory, pressure=pressure, seed=len(runs),
+            limit_s=limit_s,
+        )  # fmt: skip
+        runs.append(program.Ran(ending=ending, traces=read_traces(directory)))
+    return program.document_of(
+        runs, schema=(RUN_SCHEMA, SCHEMA_VERSION), command=target.told, record=str(folder),
+        pressure=pressure,
+    )  # fmt: skip
 
 
 def document_of(store: Store, run: Run, *, output: Path) -> SweepDocument:

@@ -39,6 +39,12 @@ def read_trace(path: Path) -> Trace:
     return Trace(events=tuple(events), unreadable=unreadable)
 
 
+def read_traces(directory: Path) -> tuple[Trace, ...]:
+    """The Traces of a program: its own first, then those of the processes it forked."""
+    forked = sorted(directory.glob("events-*.jsonl"))
+    return tuple(read_trace(path) for path in (directory / EVENTS, *forked))
+
+
 def _event(line: bytes) -> Event:
     try:
         return _DECODER.decode(line)

@@ -68,7 +68,7 @@ class Regions:
         try:
             yield
         except BaseException as error:
-            left = {"error": described(error), "others": self.others()}
+            left = {"error": _from_the_start(error), "others": self.others()}
             raise
         finally:
             stack.remove(entry)
@@ -135,6 +135,13 @@ class Regions:
             and (kinds := [kind for _, kind, _ in list(stack) if kind not in PASSIVE])
             and (frame := frames.get(ident)) is not None
         ]
+
+
+def _from_the_start(error: BaseException) -> dict[str, Any]:
+    """The error with its whole stack: its traceback begins only where the region did."""
+    told = described(error)
+    told["frames"] = [*stack_of(sys._getframe(3).f_back), *told["frames"]]
+    return told
 
 
 def stack_of(frame: FrameType | None) -> list[list[Any]]:

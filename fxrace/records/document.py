@@ -91,6 +91,30 @@ class SweepDocument:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class RunDocument:
+    """What ``fxrace run --json`` prints. ``command`` is the program's own command line.
+
+    ``exit_status`` is what a shell would have shown for the program (128 + n for a signal): the
+    first of its runs that is not 0. ``torch`` is None when the program never imported it, and
+    then nothing was watched. ``regions`` counts by kind over all runs and processes; ``overlaps``
+    counts those entered while another thread had one open. ``record`` holds the raw events.
+    """
+
+    schema: str
+    schema_version: int
+    command: tuple[str, ...]
+    exit_status: int
+    timed_out: bool
+    runs: int
+    torch: str | None
+    findings: tuple[FindingRow, ...]
+    regions: Mapping[str, int]
+    overlaps: int
+    blind: tuple[tuple[str, str], ...]
+    record: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class ReplayDocument:
     """What ``fxrace replay --json`` prints. ``reproduced`` counts runs that gave the stored verdict
     and, where there were findings, at least one of them.

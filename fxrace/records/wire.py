@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from fxrace.records.doctor import DoctorDocument
-from fxrace.records.document import DumpDocument, ReplayDocument, SweepDocument
+from fxrace.records.document import DumpDocument, ReplayDocument, RunDocument, SweepDocument
 
 T = TypeVar("T")
 
@@ -23,6 +23,7 @@ DOCUMENTS: Mapping[str, type] = {
     "sweep": SweepDocument,
     "replay": ReplayDocument,
     "doctor": DoctorDocument,
+    "run": RunDocument,
     "dump": DumpDocument,
 }
 DIALECT = "https://json-schema.org/draft/2020-12/schema"

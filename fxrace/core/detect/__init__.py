@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from fxrace.core.causes import joined
@@ -35,7 +35,12 @@ def detectors() -> dict[str, Detector]:
 
 def findings_in(evidence: Evidence) -> tuple[Finding, ...]:
     """What all detectors find in one trial, one finding per cause."""
-    return joined(
+    return joined(claims_in(evidence))
+
+
+def claims_in(evidence: Evidence) -> Iterator[Finding]:
+    """What each detector claims, before claims with one cause are joined."""
+    return (
         replace(finding, pattern=name)
         for name, detector in detectors().items()
         for finding in detector.find(evidence)

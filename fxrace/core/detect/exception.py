@@ -6,7 +6,8 @@ region open at that moment: the one that borrowed the State.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from fxrace.core.detect import Detector
@@ -14,11 +15,11 @@ from fxrace.core.evidence import Evidence
 from fxrace.core.fingerprint import fingerprint, site
 from fxrace.core.frames import frames_of
 from fxrace.core.states import surfaced_at
-from fxrace.records.event import Event
+from fxrace.records.event import Event, Trace
 from fxrace.records.finding import Finding, Frame, Side, Tier, Value
 from fxrace.records.state import State
 
-_CALL = "call"
+_CALL, _HOLDS = "call", "holds "
 _REGIONS = {
     "torch/fx/_symbolic_trace.py:trace": "trace",
     "torch/_dynamo/convert_frame.py:_compile": "compile",
@@ -26,8 +27,19 @@ _REGIONS = {
 
 
 def find(evidence: Evidence) -> tuple[Finding, ...]:
-    """One finding per ``raised`` event; equal causes are merged later."""
-    return tuple(_finding(event) for event in evidence.trace.of("raised"))
+    """One finding per ``raised`` event, and one per error that left a region and names a State
+    another thread held, for such errors the program may catch. Equal causes are merged later.
+    """
+    raised = [_finding(event) for event in evidence.trace.of("raised")]
+    return (*raised, *_caught(evidence.trace))
+
+
+def _caught(trace: Trace) -> Iterator[Finding]:
+    for event in trace.of("region"):
+        if "error" in event.data:
+            found = _finding(replace(event, data={"role": event.thread, **event.data}))
+            if found.state is not None and any(s.access.startswith(_HOLDS) for s in found.sides):
+                yield found
 
 
 def _finding(event: Event) -> Finding:
@@ -110,7 +122,7 @@ def _other(event: Event, state: State | None) -> Side | None:
     return Side(
         thread=chosen["thread"],
         region=chosen["region"],
-        access=f"holds {state.name}" if state and holds else "was inside",
+        access=f"{_HOLDS}{state.name}" if state and holds else "was inside",
         stack=frames_of(chosen["frames"]),
     )
 

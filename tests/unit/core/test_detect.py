@@ -30,6 +30,10 @@ def attention(fused: bool, dense: int) -> Any:
     return event("attention", calls={"drafter-0": 8}, dense={"drafter-0": dense}, fused=fused)
 
 
+def met(*others: dict[str, Any]) -> Any:
+    return event("met", state="fx.tracing_flag", frames=[USER, WRAPPER], others=list(others))
+
+
 def wait(thread: str, lock: str, owner: str) -> Any:
     return event("lock", thread, edge="wait", lock=lock, owner=owner)
 
@@ -46,6 +50,8 @@ STACKS = tuple(
 
 FIRES: dict[str, Evidence] = {
     **RACES_FIRE,
+    "meeting": evidence(met(TRACING)),
+    "exclusive": evidence(event("exclusive", name="n", frames=[USER], others=[TRACING])),
     "exception": evidence(raised(USER, WRAPPER, others=(TRACING,))),
     "leak": evidence(event("leak", state="fx.patcher", attribute="a:b", before="None", after="x")),
     "departure": evidence(*STEPS[1:], step(0, 0, loss=3.9)),
@@ -60,6 +66,8 @@ FIRES: dict[str, Evidence] = {
 
 SILENT: dict[str, Evidence] = {
     **RACES_SILENT,
+    "meeting": evidence(*STEPS),
+    "exclusive": evidence(*STEPS),
     "exception": evidence(*STEPS),
     "leak": evidence(*STEPS),
     "departure": evidence(*STEPS[1:], step(0, 0, loss=4.0 * (1 + 1e-4))),

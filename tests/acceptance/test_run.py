@@ -1,0 +1,184 @@
+"""``fxrace run`` on racy programs and their fixed twins, and on programs that end in any way."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.acceptance.sweeping import arguments, environment, fxrace
+
+pytestmark = pytest.mark.slow
+
+PROGRAMS = Path(__file__).with_name("programs")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Named:
+    """What must be said of a racy program: (pattern, State), and stacks on both sides or not."""
+
+    pattern: str
+    state: str | None
+    stacks: int
+
+
+NAMED = {
+    "server": Named(pattern="meeting", state="fx.tracing_flag", stacks=2),
+    "overlapping_traces": Named(pattern="exception", state="fx.patcher", stacks=2),
+    "eager_flex": Named(pattern="exception", state="fx.patcher", stacks=2),
+    "cold_pool": Named(pattern="recompile_limit", state=None, stacks=0),
+    "main_config": Named(pattern="recompile_limit", state=None, stacks=0),
+}
+
+
+def of_run(folder: Path) -> dict[str, Any]:
+    (path,) = folder.glob("fxrace-out/run-*/run.json")
+    found: dict[str, Any] = json.loads(path.read_text())
+    return found
+
+
+def written(folder: Path, text: str) -> str:
+    (folder / "program.py").write_text(text)
+    return "program.py"
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_a_racy_program_is_named(name: str, tmp_path: Path) -> None:
+    ran = fxrace("run", "--timeout", "120", "--", str(PROGRAMS / f"{name}_racy.py"), cwd=tmp_path)
+    assert ran.status == 66, ran.stderr
+    wanted, found = NAMED[name], of_run(tmp_path)["findings"]
+    (hit,) = [f for f in found if (f["pattern"], f["state"]) == (wanted.pattern, wanted.state)]
+    assert sum(1 for side in hit["sides"] if side["stack"]) >= wanted.stacks
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_its_fixed_twin_passes(name: str, tmp_path: Path) -> None:
+    ran = fxrace("run", "--timeout", "120", "--", str(PROGRAMS / f"{name}_fixed.py"), cwd=tmp_path)
+    assert ran.status == 0, ran.stderr
+    document = of_run(tmp_path)
+    assert document["regions"], "it does trace or compile"
+    assert not [f for f in document["findings"] if f["tier"] in ("T0", "T1", "T2")]
+
+
+def test_the_tracing_thread_is_shown_beside_the_crashing_one(tmp_path: Path) -> None:
+    ran = fxrace("run", "--", str(PROGRAMS / "server_racy.py"), cwd=tmp_path)
+    said = ran.stderr
+    assert "request failed" in ran.stdout
+    assert said.index("compile_wrapper") < said.index("thread loader") < said.index("create_node")
+
+
+def test_no_torch_no_watch_and_streams_pass_through(tmp_path: Path) -> None:
+    program = written(tmp_path, "import sys\nprint(input()[::-1], sys.argv)\nsys.exit(7)\n")
+    ran = subprocess.run(
+        arguments("run", "--", program, "-x", "--json"), cwd=tmp_path, env=environment(),
+        input="abc\n", capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    assert (ran.returncode, ran.stdout) == (7, "cba ['program.py', '-x', '--json']\n")
+    assert of_run(tmp_path)["torch"] is None
+
+
+def test_a_module_is_run_as_python_would(tmp_path: Path) -> None:
+    (tmp_path / "tool").mkdir()
+    (tmp_path / "tool" / "__init__.py").write_text("")
+    (tmp_path / "tool" / "__main__.py").write_text("import sys\nprint(__package__, sys.argv[1:])")
+    ran = fxrace("run", "--", "-m", "tool", "a", cwd=tmp_path)
+    assert (ran.status, ran.stdout) == (0, "tool ['a']\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "status"),
+    [
+        ("import os; os._exit(9)", 9),
+        ("import os, signal; os.kill(os.getpid(), signal.SIGTERM)", 128 + signal.SIGTERM),
+        ("import os, signal; os.kill(os.getpid(), signal.SIGINT)", 128 + signal.SIGINT),
+        ("import os\nif not os.fork(): os._exit(0)\nos.wait()", 0),
+    ],
+)
+def test_every_way_to_end_is_passed_on(text: str, status: int, tmp_path: Path) -> None:
+    ran = fxrace("run", "--", written(tmp_path, text), cwd=tmp_path)
+    assert ran.status == status, ran.stderr
+    assert of_run(tmp_path)["findings"] == []
+
+
+def test_a_crash_is_a_finding_with_its_stack(tmp_path: Path) -> None:
+    text = "import faulthandler\nprint('up', flush=True)\nfaulthandler._sigsegv()"
+    ran = fxrace("run", "--", written(tmp_path, text), cwd=tmp_path)
+    assert ran.status == 128 + signal.SIGSEGV
+    (finding,) = of_run(tmp_path)["findings"]
+    assert (finding["pattern"], finding["tier"]) == ("crash", "T0")
+    assert any(side["stack"] for side in finding["sides"])
+
+
+def test_an_error_of_its_own_is_shown_as_python_shows_it(tmp_path: Path) -> None:
+    text = "def f():\n    raise ValueError('mine')\n\nf()\n"
+    program = written(tmp_path, text)
+    plain = subprocess.run(
+        [*arguments()[:1], program], cwd=tmp_path, capture_output=True, text=True, timeout=60
+    )
+    ran = fxrace("run", "--", program, cwd=tmp_path)
+    shown = [line for line in ran.stderr.splitlines() if not line.startswith("fxrace: ")]
+    own = [line.replace(str(tmp_path) + os.sep, "") for line in plain.stderr.splitlines()]
+    assert shown == own
+    assert ran.status == plain.returncode == 1
+    assert of_run(tmp_path)["findings"] == []
+
+
+def test_errors_of_threads_reach_the_programs_own_hook_and_the_record(tmp_path: Path) -> None:
+    text = """
+import threading
+threading.excepthook = lambda args: print("own hook:", args.exc_value)
+def work(): raise KeyError("k")
+thread = threading.Thread(target=work, name="worker")
+thread.start(); thread.join()
+"""
+    ran = fxrace("run", "--", written(tmp_path, text), cwd=tmp_path)
+    assert (ran.status, ran.stdout) == (0, "own hook: 'k'\n")
+    (record,) = tmp_path.glob("fxrace-out/run-*/1/events.jsonl")
+    raised = [e for line in record.open() if (e := json.loads(line))["kind"] == "raised"]
+    assert [(e["data"]["role"], e["data"]["error"]["type"]) for e in raised] == [
+        ("worker", "KeyError")
+    ]
+
+
+def test_a_fork_writes_a_record_of_its_own(tmp_path: Path) -> None:
+    text = """
+import os, torch
+if not os.fork():
+    torch.fx.symbolic_trace(torch.nn.ReLU()); os._exit(0)
+os.wait()
+"""
+    ran = fxrace("run", "--", written(tmp_path, text), cwd=tmp_path)
+    assert ran.status == 0, ran.stderr
+    (parent,) = tmp_path.glob("fxrace-out/run-*/1/events.jsonl")
+    (child,) = tmp_path.glob("fxrace-out/run-*/1/events-*.jsonl")
+    assert '"region"' in child.read_text()
+    assert '"region"' not in parent.read_text()
+
+
+def test_out_of_time_is_124(tmp_path: Path) -> None:
+    text = "import threading\nthreading.Event().wait(60)"
+    ran = fxrace("run", "--timeout", "1", "--", written(tmp_path, text), cwd=tmp_path)
+    assert ran.status == 124
+
+
+def test_findings_go_into_the_structured_trace(tmp_path: Path) -> None:
+    trace = tmp_path / "trace"
+    ran = subprocess.run(
+        arguments("run", "--", str(PROGRAMS / "overlapping_traces_racy.py")), cwd=tmp_path,
+        env={**environment(), "TORCH_TRACE": str(trace)}, capture_output=True, timeout=120,
+    )  # fmt: skip
+    assert ran.returncode == 66
+    text = "".join(path.read_text() for path in trace.glob("*.log"))
+    assert '"artifact": {"name": "fxrace_findings"' in text
+    assert '"state": "fx.patcher"' in text
+
+
+def test_a_missing_script_is_a_usage_error(tmp_path: Path) -> None:
+    assert fxrace("run", "--", "nowhere.py", cwd=tmp_path).status == 2
+    assert fxrace("run", cwd=tmp_path).status == 2
