@@ -44,6 +44,7 @@ ROWS: tuple[State, ...] = (
         name="dynamo.initial_global_state",
         attribute="torch._dynamo.convert_frame:initial_global_state",
         borrowed_by="compile",
+        keeping=Keeping.LASTING,  # 2.6 leaves the last compile's value there
         lock=LOCK,
         since=(2, 1),
         why="the grad mode, dtype and random state that the end of a compile puts back",

@@ -47,8 +47,10 @@ def _note_blocks(regions: Regions, kind: Any, module: str) -> None:
 
     def noted_enter(self: Any) -> Any:
         region: Any = nullcontext()
-        if self.changes and not regions.within():
-            region = regions.region(KIND, f"{module}: {', '.join(sorted(self.changes))}")
+        # Older blocks keep their changes out of sight; they are regions without names then.
+        changes = getattr(self, "changes", None)
+        if (changes is None or changes) and not regions.within():
+            region = regions.region(KIND, f"{module}: {', '.join(sorted(changes or ()))}")
         region.__enter__()
         opened.setdefault(get_ident(), []).append(region)
         return enter(self)

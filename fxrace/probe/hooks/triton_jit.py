@@ -22,6 +22,7 @@ KIND = "triton"
 def attach(watching: Watching) -> Detach:
     if find_spec("triton") is None:
         raise Absent("no triton")
+    import torch
     from torch._inductor.runtime import triton_heuristics
 
     jit: Any = import_module("triton.runtime.jit")
@@ -29,6 +30,8 @@ def attach(watching: Watching) -> Detach:
     if "precompile" not in vars(autotuner):
         raise Blind("torch's CachingAutotuner has no precompile")
     if "_do_compile" not in vars(jit.JITFunction):
+        if not torch.cuda.is_available():
+            raise Absent("no GPU for Triton to compile for")
         raise Blind("this Triton compiles inside JITFunction.run, which a warm launch runs too")
     return in_reverse(
         _wrap(watching, autotuner, "precompile"), _wrap(watching, jit.JITFunction, "_do_compile")
