@@ -18,7 +18,7 @@ from typing import Any
 
 from fxrace.core.states import by_name
 from fxrace.probe.recorder import Recorder
-from fxrace.probe.regions import Regions, stack_of
+from fxrace.probe.regions import Regions, frames_now, stack_of
 
 KIND = "exclusive"
 
@@ -53,7 +53,7 @@ def exclusive(name: str) -> Iterator[None]:
 
 
 def _beside(present: dict[int, str], me: int) -> list[dict[str, Any]]:
-    frames = sys._current_frames()
+    frames = frames_now()
     return [
         {"thread": thread, "region": KIND, "frames": stack_of(frames.get(ident))}
         for ident, thread in list(present.items())

@@ -8,6 +8,7 @@ the one that caused it.
 
 from __future__ import annotations
 
+import gc
 import itertools
 import sys
 import threading
@@ -127,7 +128,7 @@ class Regions:
 
     def open_beside(self, me: int) -> list[dict[str, Any]]:
         """What every other thread with an open region does right now."""
-        frames = sys._current_frames()
+        frames = frames_now()
         return [
             {"thread": self._names[ident], "region": kinds[-1], "frames": stack_of(frame)}
             for ident, stack in list(self._open.items())
@@ -142,6 +143,27 @@ def _from_the_start(error: BaseException) -> dict[str, Any]:
     told = described(error)
     told["frames"] = [*stack_of(sys._getframe(3).f_back), *told["frames"]]
     return told
+
+
+_LOOKING = threading.RLock()
+
+
+def frames_now() -> dict[int, FrameType]:
+    """``sys._current_frames()``, with garbage collection off meanwhile.
+
+    It allocates while it holds a lock of the interpreter. A collection that starts there may run
+    a tensor's destructor, which gives the interpreter lock away, and whoever then asks for
+    frames (or starts a thread) closes a circle that no Python lock is part of: CPython 3.11.7
+    did so in a trial. The lock is ours alone and held for microseconds.
+    """
+    with _LOOKING:
+        collecting = gc.isenabled()
+        gc.disable()
+        try:
+            return sys._current_frames()
+        finally:
+            if collecting:
+                gc.enable()
 
 
 def stack_of(frame: FrameType | None) -> list[list[Any]]:

@@ -54,6 +54,13 @@ def test_an_account_that_shrinks_is_no_work_and_hides_none() -> None:
     watch = Watch(LIMITS, 0.0)
     assert watch.look(1.0, Reading(written=0, cpu_s=90.0)) is None
     assert watch.look(2.0, Reading(written=0, cpu_s=10.0)) is None
-    assert watch.look(20.0, Reading(written=0, cpu_s=11.0)) is None  # 1 s of work in 18
-    assert watch.look(39.0, Reading(written=0, cpu_s=11.0)) is None
-    assert watch.look(40.0, Reading(written=0, cpu_s=11.0)) is Stop.SILENT
+    assert watch.look(20.0, Reading(written=0, cpu_s=20.0)) is None  # 10 s of work in 18
+    assert watch.look(39.0, Reading(written=0, cpu_s=20.0)) is None
+    assert watch.look(40.0, Reading(written=0, cpu_s=20.0)) is Stop.SILENT
+
+
+def test_threads_that_wait_for_the_interpreter_lock_are_no_work() -> None:
+    watch = Watch(LIMITS, 0.0)
+    looks = [watch.look(float(at), Reading(written=0, cpu_s=0.032 * at)) for at in range(1, 21)]
+    assert looks[:-1] == [None] * 19
+    assert looks[-1] is Stop.SILENT
