@@ -49,11 +49,11 @@ class Stuck:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Cause:
-    """A finding with its stacks folded and the configurations it was seen in."""
+    """A finding with its stacks folded, and where it was seen: (what, how often)."""
 
     row: FindingRow
     stacks: tuple[Stack, ...]
-    seen_in: tuple[tuple[str, int], ...]
+    seen_in: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -142,7 +142,7 @@ def _cause(row: FindingRow, document: SweepDocument, names: tuple[str, ...], roo
     return Cause(
         row=row,
         stacks=tuple(room.fold(side.stack) for side in row.sides),
-        seen_in=tuple(seen.items()),
+        seen_in=tuple((label, words.count(number, "trial")) for label, number in seen.items()),
     )
 
 

@@ -1,0 +1,98 @@
+"""One HTML file from a template: offline, without scripts, with the style sheet inside.
+
+The surprise: the page forbids itself everything but its own style sheet (by hash), so text from
+a trial could not run or load anything even if it got past the escaping; bars are therefore SVG
+attributes, never inline styles.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import jinja2
+from markupsafe import Markup
+
+from fxrace.records.outcome import Verdict
+from fxrace.records.tally import Tally
+from fxrace.render.view import words
+from fxrace.render.view.stacks import shown_path
+
+TEMPLATES = Path(__file__).parent.parent / "templates"
+
+
+def sheet(template: str, **values: Any) -> str:
+    """``template`` filled with ``values``; safe to encode as UTF-8."""
+    style = (TEMPLATES / "report.css").read_text(encoding="utf-8")
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    text = (
+        _templates().get_template(template).render(style=Markup(style), style_hash=digest, **values)
+    )
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def _templates() -> jinja2.Environment:
+    found = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    found.filters.update(
+        line=words.one_line,
+        name=_name,
+        figure=words.figure,
+        rate=words.rate,
+        interval=words.interval,
+        seconds=words.seconds,
+        size=words.size,
+        path=shown_path,
+        bar=_bar,
+        whisker=_whisker,
+    )
+    found.globals.update(
+        letters=words.LETTERS, meanings=words.MEANINGS, tiers=words.TIERS, count=words.count
+    )
+    return found
+
+
+def _name(text: str) -> Markup:
+    """A part's name that may break after an underscore, and nowhere else if it fits."""
+    return Markup("_<wbr>").join(words.one_line(text, 60).split("_"))
+
+
+def _bar(verdicts: dict[str, int]) -> Markup:
+    """Shares of the verdicts as a strip; decoration, the numbers stand beside it."""
+    total = sum(verdicts.values())
+    parts, left = [], 0.0
+    for verdict in Verdict:
+        width = 100 * verdicts.get(verdict.value, 0) / total if total else 0.0
+        if width:
+            parts.append(
+                f'<rect class="f-{verdict.value.lower()}" x="{left:.2f}" y="0" '
+                f'width="{width:.2f}" height="4"/>'
+            )
+            left += width
+    return _svg("strip", 4, parts)
+
+
+def _whisker(tally: Tally) -> Markup:
+    """A failure rate with its interval on a scale of 0 to 100 %."""
+    if not tally.n:
+        return Markup("")
+    low, width = 100 * tally.low, 100 * (tally.high - tally.low)
+    at = 100 * tally.k / tally.n
+    parts = [
+        '<rect class="w-scale" x="0" y="4" width="100" height="2"/>',
+        f'<rect class="w-range" x="{low:.2f}" y="3" width="{width:.2f}" height="4"/>',
+        f'<rect class="w-value" x="{min(at, 98.5):.2f}" y="0" width="1.5" height="10"/>',
+    ]
+    return _svg("whisker", 10, parts)
+
+
+def _svg(name: str, height: int, parts: list[str]) -> Markup:
+    head = f'<svg class="{name}" viewBox="0 0 100 {height}" preserveAspectRatio="none"'
+    return Markup(f'{head} aria-hidden="true">{"".join(parts)}</svg>')
