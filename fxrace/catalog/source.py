@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 
 def read(path: Path) -> tuple[ast.Module | None, str | None]:
@@ -31,6 +32,16 @@ def string_constant(tree: ast.Module, name: str) -> str | None:
     for value in _assigned(tree, name):
         if isinstance(value, ast.Constant) and isinstance(value.value, str):
             return value.value
+    return None
+
+
+def literal(tree: ast.Module, name: str) -> Any:
+    """The literal value that the module assigns to this name, or None when it assigns none.
+
+    Raises ValueError for a value that would have to be computed.
+    """
+    for value in _assigned(tree, name):
+        return ast.literal_eval(value)
     return None
 
 

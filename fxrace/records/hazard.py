@@ -63,3 +63,19 @@ class Hazard:
     device: str = "cpu"
     silent: bool = False
     timeout_s: float = 120.0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Problem:
+    """A repro that declares no usable Hazard, and why, in a clause."""
+
+    slug: str
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Catalogue:
+    """All hazards of one folder by slug, and the files that declare none."""
+
+    hazards: tuple[Hazard, ...]
+    problems: tuple[Problem, ...] = ()
