@@ -28,6 +28,9 @@ PRESSED = frozenset({"trace", "compile"})
 #: Spans that are no collision in themselves: threads spend most of a training step in these.
 PASSIVE = frozenset({"backward", "checkpoint", "config"})
 
+#: Called with the edge (enter, inside, exit) and the kind of region.
+Listener = Callable[[str, str], None]
+
 
 class Regions:
     """Open regions by thread. A thread's own entry is only written by that thread."""
@@ -40,10 +43,18 @@ class Regions:
         self._names: dict[int, str] = {}
         self._last: dict[int, int] = {}
         self._joined: list[tuple[Callable[[], None], Callable[[], None]]] = []
+        self._listeners: list[Listener] = []
 
     def outermost(self, entering: Callable[[], None], leaving: Callable[[], None]) -> None:
         """Call these, in the thread itself, around each region that is a thread's outermost."""
         self._joined.append((entering, leaving))
+
+    def listen(self, listener: Listener) -> Callable[[], None]:
+        """Call this at each ``enter``, ``inside`` and ``exit``, with the edge and the region's kind,
+        in the thread itself, which may stand there for long. The result ends it.
+        """
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener)
 
     @contextmanager
     def region(self, kind: str, name: str) -> Iterator[None]:
@@ -67,6 +78,7 @@ class Regions:
         self._recorder.emit("region", edge="enter", region=kind, name=name, number=number)
         left: dict[str, Any] = {}
         try:
+            self._tell("enter", kind)
             yield
         except BaseException as error:
             left = {"error": _from_the_start(error), "others": self.others()}
@@ -81,10 +93,16 @@ class Regions:
             if outermost:
                 for _, leaving in self._joined:
                     leaving()
+            self._tell("exit", kind)
 
     def inside(self, kind: str) -> None:
         """The current thread now has the States of its region borrowed."""
         self._pressure.inside(kind)
+        self._tell("inside", kind)
+
+    def _tell(self, edge: str, kind: str) -> None:
+        for listener in self._listeners:
+            listener(edge, kind)
 
     def others(self) -> list[dict[str, Any]]:
         """Who this thread collided with: thread, region, frames (innermost last).

@@ -56,7 +56,7 @@ def snapshot(*keeping: Keeping) -> Snapshot:
         if not state.shared_in(present) or state.keeping not in wanted:
             continue
         try:
-            values[state.name] = _kept(read(state))
+            values[state.name] = kept(read(state))
         except (ImportError, AttributeError) as error:
             unresolved[state.name] = f"{state.attribute} does not resolve: {error}"
     return Snapshot(values=values, unresolved=unresolved)
@@ -74,7 +74,7 @@ def record_leaks(recorder: Recorder, before: Snapshot) -> None:
         if state.name not in before.values or state.name not in after.values:
             continue
         was, now = before.values[state.name], after.values[state.name]
-        if not _same(was, now):
+        if not same(was, now):
             recorder.emit(
                 "leak",
                 state=state.name,
@@ -84,12 +84,13 @@ def record_leaks(recorder: Recorder, before: Snapshot) -> None:
             )
 
 
-def _kept(value: Any) -> Any:
+def kept(value: Any) -> Any:
     """What a container holds now, apart from what it will hold later."""
     return copy.copy(value) if isinstance(value, (dict, list, set)) else value
 
 
-def _same(was: Any, now: Any) -> bool:
+def same(was: Any, now: Any) -> bool:
+    """True where a State is at its baseline: see above."""
     if was is now:
         return True
     return isinstance(was, _BY_VALUE) and type(was) is type(now) and bool(was == now)
