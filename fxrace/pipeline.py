@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any, Protocol
 
+from fxrace.catalog.hazards import read_hazards, script_of
 from fxrace.core import curve, expand, program, summarise
+from fxrace.core.attribute import attributed
 from fxrace.core.curve import Curve, Reference, curve_of, reference_from
 from fxrace.core.detect import findings_in
 from fxrace.core.evidence import Evidence
@@ -21,6 +24,7 @@ from fxrace.core.interval import wilson
 from fxrace.core.judge import judge
 from fxrace.core.summarise import Judged
 from fxrace.errors import CodeChanged
+from fxrace.launch import bundled
 from fxrace.launch.executors.local import LocalExecutor
 from fxrace.launch.folder import prune
 from fxrace.launch.program import Program
@@ -28,8 +32,9 @@ from fxrace.launch.program import run as run_once
 from fxrace.launch.progress import Ended, Started
 from fxrace.launch.record_file import EVENTS, read_trace, read_traces
 from fxrace.launch.stopping import Level, Stopping
-from fxrace.records.document import ReplayDocument, RunDocument, SweepDocument
+from fxrace.records.document import FindingRow, ReplayDocument, RunDocument, SweepDocument
 from fxrace.records.environment import Environment
+from fxrace.records.hazard import Hazard
 from fxrace.records.outcome import Ending, Outcome, Stop, Verdict
 from fxrace.records.sweep import Sweep
 from fxrace.records.trial import Trial
@@ -176,10 +181,17 @@ def run_program(
             limit_s=limit_s,
         )  # fmt: skip
         runs.append(program.Ran(ending=ending, traces=read_traces(directory)))
-    return program.document_of(
+    document = program.document_of(
         runs, schema=(RUN_SCHEMA, SCHEMA_VERSION), command=target.told, record=str(folder),
         pressure=pressure,
     )  # fmt: skip
+    return replace(document, findings=_catalogued(document.findings))
+
+
+@cache
+def hazards() -> tuple[Hazard, ...]:
+    """Every usable hazard of the catalogue; it does not change while fxrace runs."""
+    return read_hazards(bundled.root()).hazards
 
 
 def document_of(store: Store, run: Run, *, output: Path) -> SweepDocument:
@@ -199,17 +211,25 @@ def document_of(store: Store, run: Run, *, output: Path) -> SweepDocument:
         axes=run.axes,
         trials=summarise.trial_rows(judged, line),
         cells=summarise.cell_rows(judged),
-        findings=summarise.finding_rows(judged, line),
+        findings=_catalogued(summarise.finding_rows(judged, line)),
         blind=tuple(dict.fromkeys(pair for one in stored for pair in one.ending.blind)),
         interrupted=run.ended is None,
         report=None,
     )
 
 
+def _catalogued(rows: Sequence[FindingRow]) -> tuple[FindingRow, ...]:
+    """Rows with the name, the remedy and the script of the hazard that each is of."""
+    return tuple(
+        replace(row, repro=str(script_of(bundled.root(), row.hazard)) if row.hazard else None)
+        for row in attributed(rows, hazards())
+    )
+
+
 def _concluded(moment: Ended, reference: Reference | None) -> Concluded:
     trace = read_trace(moment.directory / EVENTS)
     evidence = Evidence(trial=moment.trial, trace=trace, ending=moment.ending, reference=reference)
-    findings = findings_in(evidence)
+    findings = attributed(findings_in(evidence), hazards())
     outcome = judge(evidence, findings)
     clean = outcome.verdict is Verdict.CLEAN
     return Concluded(

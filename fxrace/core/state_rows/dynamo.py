@@ -81,6 +81,17 @@ ROWS: tuple[State, ...] = (
         why="backends are known by the id of a function, which another one may get later",
     ),
     State(
+        name="dynamo.cache_entries",
+        attribute="torch._dynamo.eval_frame:_debug_get_cache_entry_list",
+        borrowed_by="compile",
+        keeping=Keeping.LASTING,
+        lock=LOCK,
+        since=(2, 6),
+        references=("pytorch/pytorch#123177", "pytorch/pytorch#105943"),
+        why="what a function was compiled to, per code and for all threads; looked up before the "
+        "lock is taken and not again with it, so threads that waited fill it with duplicates",
+    ),
+    State(
         name="dynamo.counters",
         attribute="torch._dynamo.utils:counters",
         borrowed_by="compile",

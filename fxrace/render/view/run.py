@@ -45,6 +45,9 @@ def _blind(document: RunDocument) -> Iterator[str]:
 
 def _finding(row: FindingRow, runs: int) -> Iterator[str]:
     yield f"{row.tier.value} {words.one_line(row.title, 300)}"
+    yield f"   hazard: {words.hazard(row.hazard)}"
+    if row.state:
+        yield f"   state: {words.one_line(row.state, 100)}"
     for symptom in row.symptoms[:3]:
         yield f"   {words.one_line(symptom, 200)}"
     for side in row.sides[:2]:
@@ -54,6 +57,10 @@ def _finding(row: FindingRow, runs: int) -> Iterator[str]:
             yield f"      {place} in {words.one_line(frame.function, 80)}"
     if runs > 1:
         yield f"   seen in {words.rate(row.reliability)} runs"
+    if row.remedy:
+        yield f"   remedy: {words.one_line(row.remedy, 300)}"
+    if row.hazard:
+        yield f"   alone: fxrace repro {words.one_line(row.hazard, 100)}"
     yield f"   again: {words.one_line(row.replay, 400)}"
 
 

@@ -116,6 +116,11 @@ def seconds(value: float) -> str:
     return " ".join(f"{number} {unit}" for number, unit in parts if number)
 
 
+def hazard(slug: str | None) -> str:
+    """What a finding is known as; one that is known as nothing is the most interesting kind."""
+    return "uncatalogued: no known hazard has this pattern" if slug is None else one_line(slug, 100)
+
+
 def size(count: int | None) -> str:
     """Bytes as MiB or GiB."""
     if count is None:
