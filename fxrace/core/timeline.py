@@ -5,6 +5,9 @@ running. An ident may be used again once its thread has ended; the two then coun
 which can hide a race and never invents one. Order is the order of the record: its lines are
 written one by one by threads that are at that point, so positions, not times, say what came
 first. The surprise: a record may end anywhere, so a region may have no end.
+
+A region's stack is the one in its enter event, else that of the region it lies in, else what a
+thread that entered a region beside it saw of it: hooks do not take a stack at every border.
 """
 
 from __future__ import annotations
@@ -68,14 +71,28 @@ def regions(trace: Trace) -> tuple[Region, ...]:
         stack = open_.setdefault(event.ident, [])
         key = (event.data.get("region"), event.data.get("number"))
         if event.data.get("edge") == "enter":
+            _seen_from_beside(event, found, open_)
+            around = found[stack[-1][1]].stack if stack else ()
             stack.append((key, len(found)))
-            found.append(_region(event, position, len(stack) - 1, locks.of(event.ident)))
+            entered = _region(event, position, len(stack) - 1, locks.of(event.ident))
+            found.append(entered if entered.stack else replace(entered, stack=around))
             continue
         match = next((i for i in reversed(range(len(stack))) if stack[i][0] == key), None)
         if match is not None:
             index = stack.pop(match)[1]
             found[index] = replace(found[index], left=position, left_s=event.at_s)
     return tuple(found)
+
+
+def _seen_from_beside(
+    event: Event, found: list[Region], open_: dict[int, list[tuple[object, int]]]
+) -> None:
+    """Regions that are open and have no stack get the one that this event saw of their thread."""
+    for other in event.data.get("others", ()):
+        for index in (index for stack in open_.values() for _, index in stack):
+            region = found[index]
+            if region.thread == other["thread"] and not region.stack:
+                found[index] = replace(region, stack=frames_of(other["frames"]))
 
 
 def meeting(first: Region, second: Region) -> Meeting:

@@ -27,6 +27,8 @@ MET_KEPT = 8
 PRESSED = frozenset({"trace", "compile"})
 #: Spans that are no collision in themselves: threads spend most of a training step in these.
 PASSIVE = frozenset({"backward", "checkpoint", "config"})
+#: Borders that a warm step passes: their stacks are taken only where another thread is inside too.
+_OFTEN = PASSIVE | {"recompute", "rng"}
 
 #: Called with the edge (enter, inside, exit) and the kind of region.
 Listener = Callable[[str, str], None]
@@ -71,11 +73,12 @@ class Regions:
             self._met.pop(ident, None)
             for entering, _ in self._joined:
                 entering()
+        told = {} if kind in PASSIVE else self._meet(ident, kind)
+        if not told and kind not in _OFTEN and all(one[1] in _OFTEN for one in stack):
+            told = {"frames": stack_of(sys._getframe(2))}
         entry = (number, kind, name)
         stack.append(entry)
-        if kind not in PASSIVE:
-            self._meet(ident, kind)
-        self._recorder.emit("region", edge="enter", region=kind, name=name, number=number)
+        self._recorder.emit("region", edge="enter", region=kind, name=name, number=number, **told)
         left: dict[str, Any] = {}
         try:
             self._tell("enter", kind)
@@ -117,16 +120,20 @@ class Regions:
         beside = self.open_beside(me)
         return [*met, *(one for one in beside if (one["thread"], one["region"]) not in seen)]
 
-    def _meet(self, me: int, kind: str) -> None:
-        """Remember an overlap on both sides, with both stacks, while both are there."""
+    def _meet(self, me: int, kind: str) -> dict[str, Any]:
+        """Remember an overlap on both sides, with both stacks, while both are there.
+
+        Returns what the enter event says of it: ``frames`` and ``others``; nothing without one.
+        """
         beside = self.open_beside(me)
         if not beside:
-            return
+            return {}
         self._met[me] = [*beside, *self._met.get(me, ())][:MET_KEPT]
         mine = {"thread": self._names[me], "region": kind, "frames": stack_of(sys._getframe(3))}
         for ident, stack in list(self._open.items()):
             if ident != me and any(kind not in PASSIVE for _, kind, _ in list(stack)):
                 self._met[ident] = [mine, *self._met.get(ident, ())][:MET_KEPT]
+        return {"frames": mine["frames"], "others": beside}
 
     def quiet(self) -> bool:
         """True when no thread has a region open: then every State must be at its baseline."""
