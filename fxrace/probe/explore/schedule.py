@@ -1,0 +1,151 @@
+"""One schedule in this process: threads started, run under a baton, recorded as Played.
+
+``exploring`` puts the hooks on once; each ``Stage.play`` then runs one schedule. A process is
+good for schedules until one leaves it dirty (``Played.is_dirty``): a State off its baseline, or
+a thread that never came back. Playing another one in it would blame the wrong schedule.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fxrace.probe.attach import attached_to
+from fxrace.probe.explore import gates
+from fxrace.probe.explore.baton import GRACE_S, LIMIT_S, STANDING_S, Abandoned, Baton
+from fxrace.probe.explore.choices import Chooser
+from fxrace.probe.explore.current import Current
+from fxrace.probe.explore.played import Ended, Played, Stood
+from fxrace.probe.explore.points import Grain, borders
+from fxrace.probe.explore.program import Body, Program
+from fxrace.probe.explore.watched import Watched
+from fxrace.probe.failure import described
+from fxrace.probe.pressure.none import NoPressure
+from fxrace.probe.recorder import Recorder
+from fxrace.probe.regions import Regions
+from fxrace.probe.watching import Watching
+
+JOIN_S = 1.0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Limits:
+    """Seconds: until a standing runner is passed over, until all standing is the end, for all."""
+
+    grace_s: float = GRACE_S
+    standing_s: float = STANDING_S
+    limit_s: float = LIMIT_S
+
+
+class Stage:
+    """Where schedules are played, one at a time, by one thread that takes no part."""
+
+    def __init__(self, current: Current, watched: Watched | None, limits: Limits) -> None:
+        self._current, self.watched, self._limits = current, watched, limits
+
+    def play(self, program: Program, chooser: Chooser) -> Played:
+        """Run one schedule to whatever end it comes to. Bounded by ``limits``."""
+        bodies = program.prepare()
+        baton = Baton(
+            program.names,
+            chooser,
+            grace_s=self._limits.grace_s,
+            standing_s=self._limits.standing_s,
+            limit_s=self._limits.limit_s,
+            **({} if self.watched is None else {"away": self.watched.off}),
+        )
+        began = time.monotonic()
+        ended, left = self._run(baton, program, bodies)
+        stood = [*baton.stood, *left]
+        return Played(
+            names=tuple(program.names),
+            steps=tuple(baton.steps),
+            ended=ended,
+            end=baton.end,  # type: ignore[arg-type]
+            slips=tuple(baton.slips),
+            blocks=tuple(baton.blocks),
+            circle=baton.circle,
+            stood=tuple(stood),
+            deviations=() if self.watched is None else self.watched.deviations(stood),
+            drift=baton.drift,
+            lasted_s=time.monotonic() - began,
+        )
+
+    def _run(
+        self, baton: Baton, program: Program, bodies: Any
+    ) -> tuple[tuple[Ended, ...], list[Stood]]:
+        results: dict[int, Ended] = {}
+        threads = [
+            threading.Thread(
+                target=_play_part, args=(baton, number, name, body, results), name=name, daemon=True
+            )
+            for number, (name, body) in enumerate(zip(program.names, bodies, strict=True))
+        ]
+        self._current.baton = baton
+        try:
+            for thread in threads:
+                thread.start()
+            baton.watch()
+            left = baton.left_behind()
+            until = time.monotonic() + JOIN_S
+            for thread in threads:
+                thread.join(max(0.0, until - time.monotonic()))
+        finally:
+            self._current.baton = None
+        ended = (results.get(n, Ended(thread=name)) for n, name in enumerate(program.names))
+        return tuple(_condensed(one, program) for one in ended), left
+
+
+def _play_part(baton: Baton, number: int, name: str, body: Body, results: dict[int, Ended]) -> None:
+    try:
+        baton.join(number)
+        results[number] = Ended(thread=name, returned=True, result=body())
+    except Abandoned:
+        pass
+    except BaseException as error:
+        results[number] = Ended(thread=name, error=described(error))
+    finally:
+        baton.leave()
+
+
+def _condensed(ended: Ended, program: Program) -> Ended:
+    if not ended.returned:
+        return ended
+    try:
+        return Ended(thread=ended.thread, returned=True, result=program.condense(ended.result))
+    except Exception as error:
+        return Ended(thread=ended.thread, error=described(error))
+
+
+@contextmanager
+def exploring(
+    grain: str | Grain = Grain.REGION,
+    *,
+    recorder: Recorder | None = None,
+    limits: Limits | None = None,
+) -> Iterator[Stage]:
+    """Hooks, gates and points on; everything is taken off again when the block ends."""
+    with ExitStack() as stack:
+        if recorder is None:
+            recorder = Recorder(Path(os.devnull))
+            stack.callback(recorder.close)
+        pressure = NoPressure()
+        regions = Regions(recorder, pressure)
+        watching = Watching(recorder=recorder, regions=regions, pressure=pressure)
+        stack.enter_context(attached_to(watching))
+        current = Current()
+        stack.callback(gates.attach(current))
+        stack.callback(borders.attach(regions, current))
+        yield Stage(current, Watched(), limits or Limits())
+
+
+def bare(limits: Limits | None = None) -> tuple[Stage, Current]:
+    """A stage without torch, hooks or States; points are what the bodies reach themselves."""
+    current = Current()
+    return Stage(current, None, limits or Limits()), current
