@@ -26,7 +26,7 @@ MET_KEPT = 8
 #: What pressure aims at; the exit of any other region must not end a hold.
 PRESSED = frozenset({"trace", "compile"})
 #: Spans that are no collision in themselves: threads spend most of a training step in these.
-PASSIVE = frozenset({"backward", "checkpoint", "config"})
+PASSIVE = frozenset({"checkpoint", "config"})
 #: Borders that a warm step passes: their stacks are taken only where another thread is inside too.
 _OFTEN = PASSIVE | {"recompute", "rng"}
 
@@ -45,6 +45,7 @@ class Regions:
         self._names: dict[int, str] = {}
         self._last: dict[int, int] = {}
         self._joined: list[tuple[Callable[[], None], Callable[[], None]]] = []
+        self._within_too: Callable[[], bool] | None = None
         self._listeners: list[Listener] = []
 
     def outermost(self, entering: Callable[[], None], leaving: Callable[[], None]) -> None:
@@ -98,6 +99,14 @@ class Regions:
                     leaving()
             self._tell("exit", kind)
 
+    def within_too(self, inside: Callable[[], bool] | None) -> None:
+        """Ask this as well before the current thread counts as outside every region."""
+        self._within_too = inside
+
+    def learnt(self) -> None:
+        """The current thread knows of regions of another one: its next releases say something."""
+        self._last[threading.get_ident()] = next(self._numbers)
+
     def inside(self, kind: str) -> None:
         """The current thread now has the States of its region borrowed."""
         self._pressure.inside(kind)
@@ -140,8 +149,10 @@ class Regions:
         return not any(self._open.values())
 
     def within(self) -> bool:
-        """True when the current thread has a region open."""
-        return bool(self._open.get(threading.get_ident()))
+        """True when the current thread has a region open, or works for autograd's engine."""
+        if self._open.get(threading.get_ident()):
+            return True
+        return self._within_too is not None and self._within_too()
 
     def is_in(self, kind: str) -> bool:
         """True when the current thread itself is in a region of this kind."""

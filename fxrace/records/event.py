@@ -11,16 +11,20 @@ step       drafter, step, context (tokens per row), loss, grad_norm, step_s, row
            slots (supervised draft slots), context_tokens, compiles (in this thread, so far)
 raised     role, error {type, message, frames, causes[]}, others[{thread, region, frames}]
 region     edge: enter | exit, region (kinds: below), name, number; an exit by an error also
-           has error and others, as ``raised`` has; an enter may have frames
+           has error and others, as ``raised`` has; an enter may have frames, and others where
+           another thread was in a region at that moment
 met        state, frames, others: a call met this State while another thread had it borrowed
 exclusive  name, frames, others: a second thread was in what the author said is exclusive
 sync       edge: release | acquire, key, what: thread | queue | future | executor | event |
            barrier | backward | lock (key ``lock:<name>``; a thread's outermost hold); an
            acquire comes after every earlier release of its key
-compile    code, reason (None for a first compile), duration_s, ok; may have limit, the recompile
-           limit in force where it is not torch's default
-executions compiled {thread: n}, eager {thread: n}: calls of compiled functions, by what they ran
-config     threads {thread: hash of its settings}, differing {setting: {thread: value}}
+compile    code, reason (None for a first compile), duration_s, ok; may have frames, id (torch's own,
+           frame/attempt), entries (in the cache of this code before), limit, the recompile limit
+           in force where it is not torch's default
+executions compiled {thread: n}, eager {thread: n}: calls of compiled functions, by what they ran,
+           as far as known (lower bounds); codes {code: {compiled, eager, entries}}, where known
+config     setting, set {thread, value, frames}, seen {thread, value, frames}: a thread compiled
+           under another value than another thread had set; equal values: under that thread's own
 attention  calls {thread: n}, dense {thread: n}, fused (what the part promises)
 lock       edge: wait | got, lock, owner (thread name or None)
 hold       region, released_by: call | overlap | bound | nobody, held_s
@@ -36,10 +40,12 @@ summary    see ``harness.contracts.Summary``
 
 ``frames`` are ``[file, line, function]``, innermost last.
 
-Kinds of region: trace, make_fx, compile, aot, inductor, triton, cudagraph, lazy_backward, backward,
+Kinds of region: trace, make_fx, compile, aot, inductor, triton, cudagraph, lazy_backward,
 checkpoint (its forward), recompute, rng (a recompute that sets the random state back), hop,
 flex_eager, export, stance, config. The keys of ``backward`` are ``backward:<n>`` (the caller
-releases it, a thread of the engine acquires it) and ``backward:<n>:return`` (the other way).
+releases it, a thread of the engine acquires it) and ``backward:<n>:return`` (the other way);
+they are on record only for a backward in which another thread entered a region, and the
+release may be written by that thread, in the caller's name and at the caller's place.
 """
 
 from __future__ import annotations

@@ -1,13 +1,17 @@
 """``Tensor.backward`` and ``autograd.grad``: who feeds the engine, and which threads work for it.
 
-The caller releases ``backward:<n>`` before it enters the engine. A thread that works for it (a
-device thread of autograd, or one of the engine's pool) acquires that key before its first region,
-releases ``backward:<n>:return`` after its outermost one, and the caller acquires that when the
-engine has come back. Such a thread is no Python thread and is told nothing about its caller, so
-the caller's number is tied to the engine's task id by a hook on the nodes it starts from, which
-run before anything else of the task does.
+A thread that works for the engine (a device thread of autograd, or one of its pool) acquires
+``backward:<n>`` before its first region, releases ``backward:<n>:return`` after its outermost
+one, and the caller acquires that when the engine has come back. The caller's own release of
+``backward:<n>`` is owed (``Recorder.owe``): a training step in which no other thread enters a
+region, which is every warm one, leaves nothing in the record.
 
-Where compiled autograd is on, that hook would be compiled into the graph: no edge is recorded.
+Such a thread is no Python thread and is told nothing about its caller, so the caller's number is
+tied to the engine's task id by a hook on the nodes it starts from, which run before anything else
+of the task does. That costs a few microseconds and is left out where the engine can only work in
+the calling thread: no accelerator in use, and no backward inside a backward (those may move to
+the pool). Where compiled autograd is on, the hook would be compiled into the graph: no edge is
+recorded.
 """
 
 from __future__ import annotations
@@ -15,8 +19,7 @@ from __future__ import annotations
 import itertools
 import sys
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
@@ -26,6 +29,7 @@ from fxrace.probe.watching import Watching
 KNOWN = "2.4 to 2.15; read in 2.13"
 KIND = "backward"
 _ENTRY = "_engine_run_backward"
+_LAZY_DEVICES, _NO_BACKEND = ("cuda", "xpu", "mtia"), "privateuseone"
 
 
 def attach(watching: Watching) -> Detach:
@@ -37,15 +41,16 @@ def attach(watching: Watching) -> Detach:
     if len(holders) != 2 or task_of is None:
         raise Blind("torch.autograd has no _engine_run_backward, or the engine tells no task id")
     original: Any = getattr(graph, _ENTRY)
-    tasks = _Tasks(watching, task_of)
+    tasks, on_device = _Tasks(watching, task_of), _device_threads(torch)
 
     @wraps(original)
     def run(outputs: Any, *args: Any, **kwargs: Any) -> Any:
-        number = next(tasks.numbers)
-        with watching.regions.region(KIND, f"backward:{number}"), tasks.feeding(number, outputs):
-            return original(outputs, *args, **kwargs)
+        if on_device() or task_of() >= 0:
+            return tasks.feed(original, outputs, args, kwargs)
+        return original(outputs, *args, **kwargs)
 
     watching.regions.outermost(tasks.entering, tasks.left)
+    watching.regions.within_too(lambda: task_of() >= 0)
     return in_reverse(*(replaced(holder, _ENTRY, run) for holder in holders))
 
 
@@ -53,34 +58,36 @@ class _Tasks:
     """Calls of the engine that are under way. Single dictionary stores, so no lock is needed."""
 
     def __init__(self, watching: Watching, task_of: Any) -> None:
-        self._emit, self._task_of = watching.recorder.emit, task_of
-        self.numbers = itertools.count(1)
+        self._recorder, self._regions = watching.recorder, watching.regions
+        self._task_of = task_of
+        self._numbers = itertools.count(1)
         self._calls: dict[int, tuple[int, int]] = {}
         self._joined: dict[int, int] = {}
         self._worked: set[int] = set()
 
-    @contextmanager
-    def feeding(self, number: int, outputs: Any) -> Iterator[None]:
-        """The current thread is about to hand these outputs to the engine."""
-        me, mine = threading.get_ident(), list[int]()
+    def feed(self, engine: Any, outputs: Any, args: Any, kwargs: Any) -> Any:
+        """The engine's work on these outputs, of which other threads may do a part."""
+        number, me, mine = next(self._numbers), threading.get_ident(), list[int]()
 
         def begun(*_: Any) -> None:
             task = self._task_of()
             mine.append(task)
             self._calls[task] = (number, me)
 
-        self._sync("release", f"backward:{number}")
         handles = [node.register_prehook(begun) for node in _roots(outputs)]
+        owed = self._recorder.owe("sync", **_edge("release", f"backward:{number}"))
         try:
-            yield
+            return engine(outputs, *args, **kwargs)
         finally:
             for handle in handles:
                 handle.remove()
             for task in mine:
                 self._calls.pop(task, None)
+            self._recorder.forgive(owed)
             if number in self._worked:
                 self._worked.discard(number)
-                self._sync("acquire", f"backward:{number}:return")
+                self._recorder.emit("sync", **_edge("acquire", f"backward:{number}:return"))
+                self._regions.learnt()
 
     def entering(self) -> None:
         """A thread's outermost region: if the engine runs it for another thread, say for which."""
@@ -88,17 +95,19 @@ class _Tasks:
         number, caller = self._calls.get(self._task_of(), (0, me))
         if caller != me:
             self._joined[me] = number
-            self._sync("acquire", f"backward:{number}")
+            self._recorder.pay(caller)
+            self._recorder.emit("sync", **_edge("acquire", f"backward:{number}"))
 
     def left(self) -> None:
         """The end of that region."""
         number = self._joined.pop(threading.get_ident(), None)
         if number is not None:
-            self._sync("release", f"backward:{number}:return")
+            self._recorder.emit("sync", **_edge("release", f"backward:{number}:return"))
             self._worked.add(number)
 
-    def _sync(self, edge: str, key: str) -> None:
-        self._emit("sync", edge=edge, key=key, what="backward")
+
+def _edge(edge: str, key: str) -> dict[str, str]:
+    return {"edge": edge, "key": key, "what": KIND}
 
 
 def _roots(outputs: Any) -> list[Any]:
@@ -108,3 +117,28 @@ def _roots(outputs: Any) -> list[Any]:
         return []
     nodes = (getattr(one, "node", None) or getattr(one, "grad_fn", None) for one in outputs)
     return [node for node in nodes if node is not None]
+
+
+def _device_threads(torch: Any) -> Callable[[], bool]:
+    """Whether autograd may have a thread for a device by now.
+
+    Lazy devices are asked each time, and by their own flag: to look for the device itself would
+    initialise a driver, which a process that is about to fork must not have.
+    """
+    named = getattr(torch._C, "_get_privateuse1_backend_name", lambda: _NO_BACKEND)()
+    if named != _NO_BACKEND or torch.backends.mps.is_available():
+        return lambda: True
+    modules: list[Any] = [getattr(torch, name, None) for name in _LAZY_DEVICES]
+    lazy = [module for module in modules if hasattr(module, "_initialized") and _is_built(module)]
+
+    def in_use() -> bool:
+        for module in lazy:  # noqa: SIM110 - a generator would cost more than all the rest
+            if module._initialized:
+                return True
+        return False
+
+    return in_use
+
+
+def _is_built(module: Any) -> bool:
+    return bool(getattr(module, "_is_compiled", lambda: True)())

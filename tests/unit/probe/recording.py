@@ -32,7 +32,9 @@ class Side:
     """A thread that runs ``work`` at once; ``result`` waits for it and re-raises."""
 
     def __init__(self, work: Callable[[], Any], name: str = "side") -> None:
-        self._work, self._value, self._error = work, None, None
+        self._work = work
+        self._value: Any = None
+        self._error: BaseException | None = None
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
         self._thread.start()
 

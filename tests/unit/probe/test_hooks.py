@@ -225,16 +225,16 @@ def export() -> None:
     torch.export.load(file)
 
 
-CHECKPOINT = ["checkpoint", "backward", "recompute"]
+CHECKPOINT = ["checkpoint", "recompute"]
 
 
 @pytest.mark.parametrize(
     ("work", "kinds"),
     [
         (make_fx, ["make_fx", "trace"]),
-        (lambda: recompute(reentrant=True), [*CHECKPOINT, "rng", "backward"]),
+        (lambda: recompute(reentrant=True), [*CHECKPOINT, "rng"]),
         (lambda: recompute(reentrant=False), [*CHECKPOINT, "rng"]),
-        (lambda: recompute(reentrant=True, preserve=False), [*CHECKPOINT, "backward"]),
+        (lambda: recompute(reentrant=True, preserve=False), CHECKPOINT),
         (lambda: recompute(reentrant=False, preserve=False), CHECKPOINT),
         (eager_flex, ["flex_eager", "hop", "compile"]),
         (cond, ["hop", "compile"]),
@@ -255,7 +255,7 @@ def test_a_family_records_its_regions_in_order(
 @pytest.mark.parametrize(
     ("work", "kinds"),
     [
-        (aot, {"compile", "aot", "make_fx", "trace", "backward", "lazy_backward"}),
+        (aot, {"compile", "aot", "make_fx", "trace", "lazy_backward"}),
         (inductor, {"compile", "inductor", "aot"}),
         (export, {"export", "make_fx", "trace"}),
     ],
@@ -274,26 +274,3 @@ def nested(x: torch.Tensor, depth: int) -> torch.Tensor:
     if not depth:
         return x * 1.01
     return checkpointing.checkpoint(lambda y: nested(y, depth - 1) + 1, x, use_reentrant=True)
-
-
-def test_a_thread_of_the_engine_says_whose_backward_it_works_for(tmp_path: Path) -> None:
-    """Beyond 60 reentrant calls the engine goes on in a thread of its own, on a CPU as well."""
-    with watched(tmp_path) as recording:
-        nested(torch.ones(2, requires_grad=True), 63).sum().backward()
-    sync = recording.of("sync")
-    main = sync[0].ident
-    foreign = [event for event in sync if event.ident != main]
-    assert foreign[0].data["edge"] == "acquire"
-    key = foreign[0].data["key"]
-    released = next(event for event in sync if event.data["key"] == key)
-    assert (released.data["edge"], released.ident) == ("release", main)
-    back = [event for event in sync if event.data["key"] == f"{key}:return"]
-    assert [(e.data["edge"], e.ident == main) for e in (back[0], back[-1])] == [
-        ("release", False), ("acquire", True),
-    ]  # fmt: skip
-
-
-def test_a_backward_on_its_own_thread_acquires_nothing(tmp_path: Path) -> None:
-    with watched(tmp_path) as recording:
-        recompute(reentrant=True)
-    assert [event.data["edge"] for event in recording.of("sync")] == ["release", "release"]
