@@ -5,7 +5,8 @@ one cause with four symptoms, not four findings. A leak is folded into the failu
 is borrowed by the same kind of region; leaks without such a failure are joined by region. What
 only suggests is folded into what proves it: a race into the failure or leak over its region, a
 near miss into any of them, opposite lock orders into the deadlock that they became, a used-up
-recompile limit into the fall-back that it led to.
+recompile limit into the dense attention that it led to, and calls that ran uncompiled into the
+limit that made them.
 """
 
 from __future__ import annotations
@@ -19,12 +20,14 @@ from fxrace.records.finding import Finding, Tier
 # What is folded, strongest first, and into findings of which tiers.
 _HOMES: dict[Tier, frozenset[Tier]] = {
     Tier.LEAK: frozenset({Tier.FAILURE}),
-    Tier.RACE: frozenset({Tier.FAILURE, Tier.LEAK}),
+    Tier.RACE: frozenset({Tier.FAILURE, Tier.LEAK, Tier.SILENT_WRONG}),
     Tier.NEAR_MISS: frozenset({Tier.FAILURE, Tier.LEAK, Tier.RACE}),
 }
-_NEAR_MISS, _LIMIT = "near_miss", "recompile_limit"
-_LOCK_ORDER, _HANG = "lock_order", "hang"
-_FALLBACKS = frozenset({"dense", "silent_eager"})
+_NEAR_MISS, _LOCK_ORDER, _HANG = "near_miss", "lock_order", "hang"
+_EAGER, _DENSE = "silent_eager", "dense"
+_LIMITS = frozenset({"recompile_limit", "config_divergence"})
+# It costs time by itself, whatever its function's limit.
+_APART = frozenset({"duplicate_compile"})
 
 
 def merged(findings: Iterable[Finding]) -> tuple[Finding, ...]:
@@ -46,11 +49,19 @@ def joined(findings: Iterable[Finding]) -> tuple[Finding, ...]:
         for finding in every:
             if finding.tier is tier:
                 _fold(kept, finding)
-    limits = [finding for finding in kept if finding.pattern == _LIMIT]
-    for limit in limits:
-        kept.remove(limit)
-        _fold(kept, limit)
+    for wanted in (_is_eager, _is_limit):
+        for finding in [finding for finding in kept if wanted(finding)]:
+            kept.remove(finding)
+            _fold(kept, finding)
     return tuple(kept)
+
+
+def _is_eager(finding: Finding) -> bool:
+    return finding.pattern == _EAGER
+
+
+def _is_limit(finding: Finding) -> bool:
+    return finding.pattern in _LIMITS and finding.tier is Tier.SILENT_WRONG
 
 
 def _fold(kept: list[Finding], finding: Finding) -> None:
@@ -60,16 +71,22 @@ def _fold(kept: list[Finding], finding: Finding) -> None:
     if home is None:
         kept.append(finding)
     else:
-        kept[home] = _WITH.get(finding.tier, _with_cause)(kept[home], finding)
+        fold = _with_nothing if _is_eager(finding) else _WITH.get(finding.tier, _with_cause)
+        kept[home] = fold(kept[home], finding)
 
 
 def _one_cause(home: Finding, finding: Finding) -> bool:
-    if finding.pattern == _LIMIT:
-        return home.pattern in _FALLBACKS
+    if _is_eager(finding):
+        return _is_limit(home)
+    if _is_limit(finding):
+        return home.pattern == _DENSE
     if finding.pattern == _LOCK_ORDER:
         return home.pattern == _HANG and _held(finding, first=1) <= _held(home)
     if finding.tier is Tier.NEAR_MISS and finding.pattern != _NEAR_MISS:
         return False
+    if home.tier is Tier.SILENT_WRONG:
+        alike = finding.tier is Tier.RACE and finding.pattern not in _APART
+        return alike and finding.state is not None and home.state == finding.state
     region = _region(finding)
     return (
         region is not None and home.tier in _HOMES.get(finding.tier, ()) and _region(home) == region
@@ -102,9 +119,9 @@ def _with_race(home: Finding, race: Finding) -> Finding:
     return replace(home, sides=sides, symptoms=(*home.symptoms, *told))
 
 
-def _with_nothing(home: Finding, near_miss: Finding) -> Finding:
-    """What did collide says more than what nearly did."""
-    del near_miss
+def _with_nothing(home: Finding, weaker: Finding) -> Finding:
+    """What did collide says more than what nearly did; why it ran uncompiled, more than that."""
+    del weaker
     return home
 
 

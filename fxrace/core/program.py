@@ -164,8 +164,18 @@ def _sure(claims: Iterable[Finding], ending: Ending) -> Iterator[Finding]:
     for claim in claims:
         if claim.pattern == "exception":
             yield from _without_reference(claim)
+        elif _own_doing(claim):
+            yield replace(claim, tier=Tier.NEAR_MISS)
         elif claim.pattern != "crash" or (ending.stop is Stop.SIGNALLED and ending.code in FATAL):
             yield claim
+
+
+def _own_doing(claim: Finding) -> bool:
+    """What a program may do by itself: use up a limit (it took threads only where two of them are
+    named), or call what cannot be compiled in one thread and what can be in another.
+    """
+    alone = claim.pattern == "recompile_limit" and len(claim.sides) < 2
+    return alone or claim.pattern == "silent_eager"
 
 
 def _without_reference(claim: Finding) -> Iterator[Finding]:

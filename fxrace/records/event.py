@@ -18,7 +18,7 @@ exclusive  name, frames, others: a second thread was in what the author said is 
 sync       edge: release | acquire, key, what: thread | queue | future | executor | event |
            barrier | backward | lock (key ``lock:<name>``; a thread's outermost hold); an
            acquire comes after every earlier release of its key
-compile    code, reason (None for a first compile), duration_s, ok; may have frames, id (torch's own,
+compile    code, reason (None for a first compile), duration_s, ok; may have frames, id (torch's,
            frame/attempt), entries (in the cache of this code before), limit, the recompile limit
            in force where it is not torch's default
 executions compiled {thread: n}, eager {thread: n}: calls of compiled functions, by what they ran,

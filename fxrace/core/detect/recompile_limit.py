@@ -1,70 +1,56 @@
 """T1: a function used up its recompile limit, and runs uncompiled for the rest of the process.
 
-Torch names the cache entries that a call failed to match. A call that failed all of them when
-there were as many as the limit allows, and was then not compiled, was refused; if nothing of
-that frame was compiled afterwards, the refusal stood. Threads make it likelier: each duplicate
-compile takes an entry. Names of code are not unique, so entries are counted per frame number.
-Folded into ``dense`` or ``silent_eager`` where one of them saw the consequence.
+Threads make it likelier: each duplicate compile takes an entry. Where it would have fitted without
+the duplicates, the finding names Dynamo's cache, the thread that was refused and one that filled
+it; else it is the program's own doing, one side and no State. Folded into ``dense`` where that saw
+the consequence; a thread that does not see the limit another has set is ``config_divergence``.
 """
 
 from __future__ import annotations
 
-import re
-from collections import defaultdict
-
+from fxrace.core.compiles import Refusal, refusals
 from fxrace.core.detect import Detector
+from fxrace.core.detect.config_divergence import unseen_limit
+from fxrace.core.detect.duplicate_compile import STATE
 from fxrace.core.evidence import Evidence
 from fxrace.core.fingerprint import fingerprint
-from fxrace.records.event import Event, Trace
-from fxrace.records.finding import Finding, Side, Tier
-
-DEFAULT_LIMIT = 8
-_ENTRY = re.compile(r"(?:^|[;\n-])\s*(\d+)/(\d+):")
+from fxrace.records.finding import Finding, Side, Tier, Value
 
 
 def find(evidence: Evidence) -> tuple[Finding, ...]:
     """One finding per frame whose last compile was refused at the limit."""
-    found = []
-    for (code, _), events in _by_frame(evidence.trace).items():
-        refused = [event for event in events if _refused(event)]
-        if refused and events[-1] is refused[-1]:
-            found.append(_finding(code, refused))
-    return tuple(found)
+    settings = list(evidence.trace.of("config"))
+    return tuple(
+        _finding(refusal)
+        for refusal in refusals(evidence.trace)
+        if not unseen_limit(refusal, settings)
+    )
 
 
-def _by_frame(trace: Trace) -> dict[tuple[str, str], list[Event]]:
-    """Recompiles by code and frame number; a first compile names no frame and needs none."""
-    found: dict[tuple[str, str], list[Event]] = defaultdict(list)
-    for event in trace.of("compile"):
-        if entries := _entries(event):
-            found[str(event.data.get("code")), entries[0][0]].append(event)
-    return found
-
-
-def _entries(event: Event) -> list[tuple[str, str]]:
-    return list(dict.fromkeys(_ENTRY.findall(str(event.data.get("reason") or ""))))
-
-
-def _refused(event: Event) -> bool:
-    limit = int(event.data.get("limit") or DEFAULT_LIMIT)
-    return not event.data.get("ok") and len(_entries(event)) >= limit
-
-
-def _finding(code: str, refused: list[Event]) -> Finding:
-    entries = len(_entries(refused[0]))
-    threads = tuple(dict.fromkeys(event.thread for event in refused))
+def _finding(refusal: Refusal) -> Finding:
+    code, shared = refusal.code, refusal.by_threads
     return Finding(
         fingerprint=fingerprint(Tier.SILENT_WRONG, state=None, key=("recompile limit", code)),
-        title=f"{code} used up its recompile limit and runs uncompiled from then on",
+        title=f"{code} used up its recompile limit and runs uncompiled from then on"
+        + (": threads compiled the same again" if shared else ""),
         tier=Tier.SILENT_WRONG,
-        state=None,
+        state=STATE if shared else None,
         hazard=None,
-        sides=tuple(
-            Side(thread=thread, region="compile", access=f"refused a compile of {code}")
-            for thread in threads[:2]
-        ),
-        symptoms=(f"{code}: {len(refused)} compiles refused with {entries} entries in its cache",),
+        sides=_sides(refusal) if shared else (_victim(refusal),),
+        symptoms=(refusal.symptom,),
+        value=Value(during=f"{refusal.entries} entries, limit {refusal.limit}"),
     )
+
+
+def _victim(refusal: Refusal) -> Side:
+    return refusal.refused[0].side(f"is refused a compile of {refusal.code}")
+
+
+def _sides(refusal: Refusal) -> tuple[Side, ...]:
+    """The refused thread, and another one that compiled what was there already."""
+    victim = _victim(refusal)
+    others = [one for one in refusal.repeats if one.event.thread != victim.thread]
+    return (victim, *(one.side(f"compiled {refusal.code} once more") for one in others[:1]))
 
 
 detector = Detector(find=find)

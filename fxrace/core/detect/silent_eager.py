@@ -4,9 +4,16 @@ Reads the ``executions`` event: per thread, how many calls of compiled functions
 code and how many the original. A thread's eager calls count only where *another* thread ran
 compiled code: a program that turns compiling off, for itself or for a block, meant it. Dense
 attention is the business of ``dense``, which knows what the attention promised.
+
+Where the counts are known per code, a thread is accused only of a code that it never ran compiled
+and another thread did. Both counts are lower bounds (``fxrace.probe.executions``).
 """
 
 from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
 
 from fxrace.core.detect import Detector
 from fxrace.core.evidence import Evidence
@@ -20,11 +27,7 @@ def find(evidence: Evidence) -> tuple[Finding, ...]:
     if event is None:
         return ()
     compiled = {t: n for t, n in sorted(event.data.get("compiled", {}).items()) if n}
-    eager = {
-        thread: n
-        for thread, n in sorted(event.data.get("eager", {}).items())
-        if n and any(other != thread for other in compiled)
-    }
+    eager = _eager(event.data, compiled)
     if not eager:
         return ()
     lines = {t: f"{n} of {n + compiled.get(t, 0)} calls ran uncompiled" for t, n in eager.items()}
@@ -44,6 +47,24 @@ def find(evidence: Evidence) -> tuple[Finding, ...]:
             symptoms=tuple(f"{thread}: {line}" for thread, line in lines.items()),
         ),
     )
+
+
+def _eager(data: Mapping[str, Any], compiled: Mapping[str, int]) -> dict[str, int]:
+    """Calls by thread that ran uncompiled what another thread ran compiled."""
+    known = data.get("codes")
+    codes = (
+        [{"compiled": compiled, "eager": data.get("eager", {})}]
+        if known is None
+        else [*known.values()]
+    )
+    found: Counter[str] = Counter()
+    for calls in codes:
+        ran = {thread for thread, n in calls["compiled"].items() if n}
+        for thread, n in sorted(calls["eager"].items()):
+            now_and_then = known is not None and thread in ran
+            if n and not now_and_then and ran - {thread}:
+                found[thread] += n
+    return dict(found)
 
 
 detector = Detector(find=find)

@@ -38,10 +38,13 @@ def took(thread: str, first: str, second: str) -> tuple[Event, ...]:
     return locked(thread, first, *locked(thread, second))
 
 
-def config(second: str) -> Event:
-    threads = {"MainThread": "a", A: second}
-    differing = {"dynamo.recompile_limit": {"MainThread": 64, A: 8}} if second != "a" else {}
-    return event("config", threads=threads, differing=differing)
+def config(made: str, seen: str, setting: str = "dynamo.recompile_limit") -> Event:
+    """``A`` compiles and sees one value where the main thread has set another."""
+    return event(
+        "config", A, setting=setting,
+        set={"thread": "MainThread", "value": made, "frames": [["/home/me/main.py", 1, "main"]]},
+        seen={"thread": A, "value": seen, "frames": [["/home/me/work.py", 2, "work"]]},
+    )  # fmt: skip
 
 
 FIRES: dict[str, Evidence] = {
@@ -52,7 +55,7 @@ FIRES: dict[str, Evidence] = {
     "duplicate_compile": evidence(*STEPS, compiled(A, None), compiled(B, PASSED)),
     "silent_eager": evidence(*STEPS, event("executions", compiled={A: 5}, eager={B: 4})),
     "recompile_limit": evidence(*STEPS, compiled(A, EIGHT, ok=False)),
-    "config_divergence": evidence(*STEPS, config("b")),
+    "config_divergence": evidence(*STEPS, config("64", "8")),
 }
 
 SILENT: dict[str, Evidence] = {
@@ -65,5 +68,5 @@ SILENT: dict[str, Evidence] = {
     "duplicate_compile": evidence(*STEPS, compiled(A, None), compiled(B, "0/0: size mismatch")),
     "silent_eager": evidence(*STEPS, event("executions", compiled={A: 5}, eager={A: 4, B: 0})),
     "recompile_limit": evidence(*STEPS, compiled(A, EIGHT, ok=False), compiled(A, EIGHT)),
-    "config_divergence": evidence(*STEPS, config("a")),
+    "config_divergence": evidence(*STEPS, compiled(A, EIGHT, ok=False)),
 }
