@@ -93,10 +93,13 @@ class Baton:
             if not self._abandoned and (was_runner or self._runner is None):
                 self._hand_over(me, me.at)
 
-    def reach(self, what: str) -> None:
-        """The current thread is at a point; it may have to stop here. Others pass by unseen."""
+    def reach(self, what: str, at_most: int | None = None) -> None:
+        """The current thread is at a point; it may have to stop here. Others pass by unseen.
+
+        After ``at_most`` visits, it is no point any more.
+        """
         me = self._by_ident.get(threading.get_ident())
-        if me is None or me.busy_here:
+        if me is None or me.busy_here or me.visits[what] == at_most:
             return
         me.busy_here = True
         try:
@@ -143,7 +146,8 @@ class Baton:
         while not self._over.wait(self._grace_s / LOOKS):
             self._look()
             if time.monotonic() > until:
-                self._abandon(End.ENDLESS)
+                with self._mutex:
+                    self._abandon(End.ENDLESS)
         assert self.end is not None
         return self.end
 
@@ -171,7 +175,7 @@ class Baton:
 
     def _pass_over(self, runner: Participant, frame: FrameType) -> None:
         self._runner, runner.state = None, Is.PASSED
-        owner = self._by_ident.get(lock_owner(frame) or 0)
+        owner = self._by_ident.get(lock_owner(frame, runner.ident) or 0)
         step, what = len(self.steps), described(frame)
         if owner is not None and owner is not runner:
             block = Block(step=step, thread=runner.number, lock=what, owner=owner.number)
@@ -197,9 +201,9 @@ class Baton:
         circle = circle_of(self._threads)
         if circle and looks >= LOOKS:
             self.circle = circle
-            self._abandon_locked(End.DEADLOCK)
+            self._abandon(End.DEADLOCK)
         elif looks >= self._standing_s / self._grace_s * LOOKS:
-            self._abandon_locked(End.STANDING)
+            self._abandon(End.STANDING)
 
     # ---- under the mutex -----------------------------------------------------------------
 
@@ -262,13 +266,9 @@ class Baton:
             self._hand_over(None, f"timeout:{impatient[0].lock}")
             return
         self.circle = circle_of(self._threads)
-        self._abandon_locked(End.DEADLOCK)
+        self._abandon(End.DEADLOCK)
 
     def _abandon(self, end: End) -> None:
-        with self._mutex:
-            self._abandon_locked(end)
-
-    def _abandon_locked(self, end: End) -> None:
         """Everybody at a point unwinds; the watcher stops waiting."""
         if self.end is None:
             self.end, self._abandoned = end, True

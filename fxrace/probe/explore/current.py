@@ -11,7 +11,7 @@ class Current:
     def __init__(self) -> None:
         self.baton: Baton | None = None
 
-    def reach(self, what: str) -> None:
+    def reach(self, what: str, at_most: int | None = None) -> None:
         """The current thread is at a point, if a schedule runs and it takes part."""
         if self.baton is not None:
-            self.baton.reach(what)
+            self.baton.reach(what, at_most)

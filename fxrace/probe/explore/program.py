@@ -18,10 +18,12 @@ class Program:
     """``prepare`` is called before every schedule, by no participant, and makes one body each.
 
     ``condense`` turns a result into plain values that can be compared and sent to another
-    process; it runs when every thread has ended. ``name`` goes into tokens.
+    process; it runs when every thread has ended. ``name`` goes into tokens. ``everywhere`` are
+    the threads that open no region: at grain ``call`` their whole body counts as one.
     """
 
     prepare: Callable[[], Sequence[Body]]
     names: tuple[str, ...] = ("A", "B")
     condense: Callable[[Any], Any] = as_it_is
     name: str = ""
+    everywhere: frozenset[int] = frozenset()

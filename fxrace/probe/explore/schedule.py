@@ -3,15 +3,19 @@
 ``exploring`` puts the hooks on once; each ``Stage.play`` then runs one schedule. A process is
 good for schedules until one leaves it dirty (``Played.is_dirty``): a State off its baseline, or
 a thread that never came back. Playing another one in it would blame the wrong schedule.
+
+No garbage is collected while a schedule runs: finalisers call into torch whenever a collection
+happens to come, and would be points in one run and not in the next.
 """
 
 from __future__ import annotations
 
+import gc
 import os
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,7 +26,10 @@ from fxrace.probe.explore.baton import GRACE_S, LIMIT_S, STANDING_S, Abandoned, 
 from fxrace.probe.explore.choices import Chooser
 from fxrace.probe.explore.current import Current
 from fxrace.probe.explore.played import Ended, Played, Stood
-from fxrace.probe.explore.points import Grain, borders
+from fxrace.probe.explore.points import Grain, borders, followed, owners
+from fxrace.probe.explore.points.entries import Entries
+from fxrace.probe.explore.points.followed import Following, Sight
+from fxrace.probe.explore.points.writes import Writes
 from fxrace.probe.explore.program import Body, Program
 from fxrace.probe.explore.watched import Watched
 from fxrace.probe.failure import described
@@ -46,12 +53,23 @@ class Limits:
 class Stage:
     """Where schedules are played, one at a time, by one thread that takes no part."""
 
-    def __init__(self, current: Current, watched: Watched | None, limits: Limits) -> None:
-        self._current, self.watched, self._limits = current, watched, limits
+    def __init__(
+        self,
+        current: Current,
+        *,
+        watched: Watched | None = None,
+        limits: Limits | None = None,
+        following: Following = nullcontext,
+        entries: Entries | None = None,
+    ) -> None:
+        self._current, self.watched, self._limits = current, watched, limits or Limits()
+        self._following, self._entries = following, entries
 
     def play(self, program: Program, chooser: Chooser) -> Played:
         """Run one schedule to whatever end it comes to. Bounded by ``limits``."""
         bodies = program.prepare()
+        if self._entries is not None:
+            self._entries.begin(program.everywhere)
         baton = Baton(
             program.names,
             chooser,
@@ -83,11 +101,16 @@ class Stage:
         results: dict[int, Ended] = {}
         threads = [
             threading.Thread(
-                target=_play_part, args=(baton, number, name, body, results), name=name, daemon=True
+                target=self._play_part,
+                args=(baton, number, body, results),
+                name=name,
+                daemon=True,
             )
             for number, (name, body) in enumerate(zip(program.names, bodies, strict=True))
         ]
         self._current.baton = baton
+        collecting = gc.isenabled()
+        gc.disable()
         try:
             for thread in threads:
                 thread.start()
@@ -98,20 +121,24 @@ class Stage:
                 thread.join(max(0.0, until - time.monotonic()))
         finally:
             self._current.baton = None
+            if collecting:
+                gc.enable()
         ended = (results.get(n, Ended(thread=name)) for n, name in enumerate(program.names))
         return tuple(_condensed(one, program) for one in ended), left
 
-
-def _play_part(baton: Baton, number: int, name: str, body: Body, results: dict[int, Ended]) -> None:
-    try:
-        baton.join(number)
-        results[number] = Ended(thread=name, returned=True, result=body())
-    except Abandoned:
-        pass
-    except BaseException as error:
-        results[number] = Ended(thread=name, error=described(error))
-    finally:
-        baton.leave()
+    def _play_part(self, baton: Baton, number: int, body: Body, results: dict[int, Ended]) -> None:
+        name = threading.current_thread().name
+        try:
+            baton.join(number)
+            with self._following():
+                result = body()
+            results[number] = Ended(thread=name, returned=True, result=result)
+        except Abandoned:
+            pass
+        except BaseException as error:
+            results[number] = Ended(thread=name, error=described(error))
+        finally:
+            baton.leave()
 
 
 def _condensed(ended: Ended, program: Program) -> Ended:
@@ -130,22 +157,34 @@ def exploring(
     recorder: Recorder | None = None,
     limits: Limits | None = None,
 ) -> Iterator[Stage]:
-    """Hooks, gates and points on; everything is taken off again when the block ends."""
+    """Hooks, gates and points on; everything is taken off again when the block ends.
+
+    Raises ``hooks.Blind`` where this interpreter cannot follow at this grain.
+    """
     with ExitStack() as stack:
         if recorder is None:
             recorder = Recorder(Path(os.devnull))
             stack.callback(recorder.close)
-        pressure = NoPressure()
+        owned = owners.codes()
+        pressure, current = NoPressure(), Current()
         regions = Regions(recorder, pressure)
         watching = Watching(recorder=recorder, regions=regions, pressure=pressure)
         stack.enter_context(attached_to(watching))
-        current = Current()
         stack.callback(gates.attach(current))
         stack.callback(borders.attach(regions, current))
-        yield Stage(current, Watched(), limits or Limits())
+        watched = Watched()
+        writes = Writes(watched, current) if Grain(grain) is not Grain.REGION else None
+        entries = Entries(regions.within, current) if Grain(grain) is Grain.CALL else None
+        following: Following = nullcontext
+        if writes is not None:
+            below = (followed.torch_folder(),)
+            sight = Sight(owners=owned, writes=writes, entries=entries, below=below)
+            following, off = followed.best(sight)
+            stack.callback(off)
+        yield Stage(current, watched=watched, limits=limits, following=following, entries=entries)
 
 
 def bare(limits: Limits | None = None) -> tuple[Stage, Current]:
     """A stage without torch, hooks or States; points are what the bodies reach themselves."""
     current = Current()
-    return Stage(current, None, limits or Limits()), current
+    return Stage(current, limits=limits), current

@@ -68,19 +68,15 @@ def described(frame: FrameType) -> str:
     return f"{frame.f_globals.get('__name__', '?')}:{name}"
 
 
-def lock_owner(frame: FrameType) -> int | None:
-    """The ident of the thread that owns a lock in sight of this frame, if one can be told.
+def lock_owner(frame: FrameType, waiter: int) -> int | None:
+    """The ident of another thread that owns a lock in sight of this frame, if one can be told.
 
-    Plain locks have no owner; a reentrant one tells it in its ``repr``, our own in a field.
+    Plain locks have no owner; a reentrant one tells it in its ``repr``.
     """
     for lock in _in_sight(frame):
-        owner = getattr(lock, "_owner_ident", None)
-        if isinstance(owner, int):
-            return owner
-        if isinstance(lock, _RLOCK):
-            told = _OWNER.search(repr(lock))
-            if told and int(told.group(1)):
-                return int(told.group(1))
+        told = _OWNER.search(repr(lock))
+        if told and int(told.group(1)) not in (0, waiter):
+            return int(told.group(1))
     return None
 
 
@@ -90,7 +86,7 @@ def _in_sight(frame: FrameType) -> list[Any]:
     found += [frame.f_globals[name] for name in names if name in frame.f_globals]
     self_ = frame.f_locals.get("self")
     found += list(getattr(self_, "__dict__", {}).values())
-    return [one for one in found if isinstance(one, _RLOCK) or hasattr(one, "_owner_ident")]
+    return [one for one in found if isinstance(one, _RLOCK)]
 
 
 def _processor_s(ident: int) -> float:
