@@ -1,0 +1,23 @@
+"""``torch.jit.trace`` of the module that ``module_call_shared`` calls."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import torch
+
+from fxrace.probe.operations import Cost, Operation
+
+
+def prepare() -> Any:
+    shared = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.ReLU())
+    return sys.modules.setdefault("shared_by_operations", shared)
+
+
+def run(subject: Any) -> Any:
+    traced = torch.jit.trace(subject, (torch.ones(1, 3),), check_trace=False)
+    return [node.kind() for node in traced.graph.nodes()]
+
+
+operation = Operation(prepare=prepare, run=run, cost=Cost.MEDIUM)

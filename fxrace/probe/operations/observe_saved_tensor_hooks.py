@@ -1,0 +1,18 @@
+"""Saved-tensor hooks, and whether they are refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from fxrace.probe.operations import Kind, Operation
+
+
+def run(_: Any) -> Any:
+    refused = torch._C._autograd._saved_tensors_hooks_get_disabled_error_message()
+    top = torch._C._autograd._top_saved_tensors_default_hooks
+    return {"refused": refused, "top": top(True) is not None}
+
+
+operation = Operation(run=run, kind=Kind.OBSERVER)

@@ -1,0 +1,21 @@
+"""Construction of, and one step with, ``torch.optim.SGD``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from fxrace.probe.operations import Operation
+
+
+def run(_: Any) -> Any:
+    weight = torch.nn.Parameter(torch.ones(2))
+    optimizer = torch.optim.SGD([weight], lr=0.1, momentum=0.9)
+    weight.grad = torch.ones(2)
+    optimizer.step()
+    optimizer.zero_grad()
+    return weight, len(optimizer.state)
+
+
+operation = Operation(run=run)

@@ -1,0 +1,22 @@
+"""``torch.fx.symbolic_trace`` of the module that ``module_call_shared`` calls."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import torch
+
+from fxrace.probe.operations import Cost, Operation
+
+
+def prepare() -> Any:
+    shared = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.ReLU())
+    return sys.modules.setdefault("shared_by_operations", shared)
+
+
+def run(subject: Any) -> Any:
+    return torch.fx.symbolic_trace(subject).graph
+
+
+operation = Operation(prepare=prepare, run=run, cost=Cost.MEDIUM)
