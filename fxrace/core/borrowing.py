@@ -25,6 +25,8 @@ from fxrace.records.state import Keeping, Scope, State
 _WATCHED = frozenset(
     {"trace", "make_fx", "compile", "aot", "inductor", "triton", "cudagraph", "lazy_backward"}
     | {"checkpoint", "recompute", "rng", "hop", "flex_eager", "export", "stance", "config"}
+    | {"annotate", "preserve_meta", "skip_lazy", "fake", "intermediate_hooks", "compiled_autograd"}
+    | {"dispatch_mode", "non_strict"}
 )
 # Their States last (a random state goes on), yet the region puts back what it found.
 _PUT_BACK = frozenset({"rng", "stance"})

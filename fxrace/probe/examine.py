@@ -53,12 +53,17 @@ def _states() -> list[dict[str, Any]]:
             "name": state.name,
             "resolved": state.name in seen.values,
             "expected": state.shared_in(present),
-            "reason": seen.unresolved.get(
-                state.name, "" if state.shared_in(present) else _bounds(state)
-            ),
+            "reason": seen.unresolved.get(state.name, "") or _limits(state, present),
         }
         for state in STATES
     ]
+
+
+def _limits(state: State, present: tuple[int, int]) -> str:
+    """What cannot be seen of a State that is read: empty for most."""
+    if not state.shared_in(present):
+        return _bounds(state)
+    return f"only its leaks are seen: {state.unhooked}" if state.unhooked else ""
 
 
 def _bounds(state: State) -> str:

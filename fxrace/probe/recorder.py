@@ -15,6 +15,7 @@ import json
 import os
 import threading
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -57,11 +58,15 @@ class Recorder:
         self._owed.setdefault(ident, []).append(owed)
         return owed
 
-    def forgive(self, owed: Owed) -> None:
-        """The debtor itself says that the event no longer matters; nothing if it was written."""
+    def forgive(self, owed: Owed) -> bool:
+        """The debtor itself says that the event no longer matters; False if it was written."""
         mine = self._owed[owed.ident]
-        if owed in mine:
+        if owed not in mine:
+            return False
+        with suppress(ValueError):  # its writer may have been quicker
             mine.remove(owed)
+            return True
+        return False
 
     def pay(self, ident: int) -> None:
         """Write what the thread owes, in its name. Any thread may: its debtor wrote nothing since.

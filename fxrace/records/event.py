@@ -25,6 +25,8 @@ executions compiled {thread: n}, eager {thread: n}: calls of compiled functions,
            as far as known (lower bounds); codes {code: {compiled, eager, entries}}, where known
 config     setting, set {thread, value, frames}, seen {thread, value, frames}: a thread compiled
            under another value than another thread had set; equal values: under that thread's own
+rng        name, differ (are the recomputed tensors others than the saved ones), frames, others: the
+           recompute of a checkpoint left the CPU generator elsewhere than its forward had
 attention  calls {thread: n}, dense {thread: n}, fused (what the part promises)
 lock       edge: wait | got, lock, owner (thread name or None)
 hold       region, released_by: call | overlap | bound | nobody, held_s
@@ -42,7 +44,9 @@ summary    see ``harness.contracts.Summary``
 
 Kinds of region: trace, make_fx, compile, aot, inductor, triton, cudagraph, lazy_backward,
 checkpoint (its forward), recompute, rng (a recompute that sets the random state back), hop,
-flex_eager, export, stance, config. The keys of ``backward`` are ``backward:<n>`` (the caller
+flex_eager, export, stance, config; and, on record only where something happens in them or a
+second thread is in one too: dispatch_mode, annotate, preserve_meta, skip_lazy, fake (the context
+of a fake kernel), intermediate_hooks, compiled_autograd, non_strict. The keys of ``backward`` are ``backward:<n>`` (the caller
 releases it, a thread of the engine acquires it) and ``backward:<n>:return`` (the other way);
 they are on record only for a backward in which another thread entered a region, and the
 release may be written by that thread, in the caller's name and at the caller's place.

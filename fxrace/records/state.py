@@ -31,7 +31,8 @@ class State:
     (major, minor) in which it is shared by the process: first with, first without. ``why`` says
     in a clause what sharing it breaks. ``borrowed_by`` is the kind of region that borrows it with
     nothing in torch that keeps two apart; ``also_borrowed_by`` are kinds that touch it too.
-    ``lock`` names the lock that covers the borrowing, empty where there is none.
+    ``lock`` names the lock that covers the borrowing, empty where there is none. ``unhooked`` says
+    why no hook sees that kind of region: then a leak is all that can be seen of it.
     """
 
     name: str
@@ -42,6 +43,7 @@ class State:
     keeping: Keeping = Keeping.RESTORED
     also_borrowed_by: tuple[str, ...] = ()
     lock: str = ""
+    unhooked: str = ""
     since: tuple[int, int] | None = None
     until: tuple[int, int] | None = None
     surfaces: tuple[str, ...] = ()

@@ -29,12 +29,14 @@ ROWS: tuple[State, ...] = (
         name="functorch.jvp_nesting",
         attribute="torch._functorch.eager_transforms:JVP_NESTING",
         borrowed_by="jvp",
+        unhooked="jvp is traced by Dynamo, so a hook in it would change the graph",
         why="the depth of one thread's jvp is counted with another's",
     ),
     State(
         name="autograd.dual_level",
         attribute="torch.autograd.forward_ad:_current_level",
         borrowed_by="dual_level",
+        unhooked="dual_level is traced by Dynamo, so a hook in it would change the graph",
         why="two threads inside dual_level leave each other's level",
     ),
     State(
@@ -141,6 +143,7 @@ ROWS: tuple[State, ...] = (
         borrowed_by="mark_step",
         also_borrowed_by=("cudagraph",),
         keeping=Keeping.LASTING,
+        unhooked="every step of a warm program marks it",
         why="one thread's new step begins a new generation for every thread's graphs",
     ),
     State(

@@ -27,7 +27,7 @@ ROWS: tuple[State, ...] = (
         name="compiler.is_non_strict_tracing",
         attribute="torch.compiler:_is_non_strict_tracing_flag",
         borrowed_by="non_strict",
-        since=FIRST_READ,
+        since=(2, 12),
         why="set and restored round a block; other threads take the branch of a traced program",
     ),
     State(
@@ -62,6 +62,7 @@ ROWS: tuple[State, ...] = (
         attribute="torch._dynamo.eval_frame:_in_optimized_module",
         borrowed_by="optimized_module",
         since=FIRST_READ,
+        unhooked="every warm call of a compiled module sets it",
         why="set and restored round a block, with no lock",
     ),
     State(

@@ -10,6 +10,7 @@ ROWS: tuple[State, ...] = (
         attribute="torch.utils._device:CURRENT_DEVICE",
         borrowed_by="default_device",
         keeping=Keeping.LASTING,
+        unhooked="a lasting setting, and no block",
         why="the default device is remembered for the process, its mode per thread",
     ),
     State(
@@ -25,6 +26,7 @@ ROWS: tuple[State, ...] = (
         name="checkpoint.early_stop",
         attribute="torch.utils.checkpoint:_enable_checkpoint_early_stop",
         borrowed_by="early_stop",
+        unhooked="Dynamo traces the block, so a hook in it would change the graph",
         why="set and restored round a block, with no lock",
     ),
     State(
@@ -32,6 +34,7 @@ ROWS: tuple[State, ...] = (
         attribute="torch.utils.checkpoint:_checkpoint_debug_enabled",
         borrowed_by="checkpoint_debug",
         since=(2, 1),
+        unhooked="Dynamo traces the block, so a hook in it would change the graph",
         why="set and restored round a block, with no lock",
     ),
     State(
@@ -39,6 +42,7 @@ ROWS: tuple[State, ...] = (
         attribute="torch.utils.checkpoint:DefaultDeviceType._default_device_type",
         borrowed_by="default_device_type",
         keeping=Keeping.LASTING,
+        unhooked="a lasting setting, and no block",
         why="one thread's choice decides whose random state another's recompute restores",
     ),
     State(
@@ -88,12 +92,14 @@ ROWS: tuple[State, ...] = (
         name="ddp.active_module",
         attribute="torch.nn.parallel.distributed:DistributedDataParallel._active_ddp_module",
         borrowed_by="ddp_forward",
+        unhooked="every warm forward of a data-parallel module sets it",
         why="a compile in another thread is split as if it were the data-parallel module",
     ),
     State(
         name="parametrize.cache",
         attribute="torch.nn.utils.parametrize:_cache_enabled",
         borrowed_by="parametrize_cached",
+        unhooked="Dynamo traces the block, so a hook in it would change the graph",
         why="one thread's cached block makes another thread's parameters stale",
     ),
 )

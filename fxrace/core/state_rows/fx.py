@@ -53,7 +53,7 @@ ROWS: tuple[State, ...] = (
         name="fx.traceback_meta",
         attribute="torch.fx.traceback:current_meta",
         borrowed_by="annotate",
-        also_borrowed_by=("flex_eager",),
+        also_borrowed_by=("flex_eager", "preserve_meta"),
         since=(2, 9),
         surfaces=("torch/fx/traceback.py:annotate",),
         why="annotate() adds a key and deletes it, so two threads inside (two eager "
@@ -111,6 +111,7 @@ ROWS: tuple[State, ...] = (
         borrowed_by="wrap",
         also_borrowed_by=("trace",),
         keeping=Keeping.LASTING,
+        unhooked="fx.wrap runs where modules are imported; traces, which walk it, are watched",
         why="a trace walks it while an import elsewhere adds to it",
     ),
     State(

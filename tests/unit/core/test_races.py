@@ -273,7 +273,8 @@ def test_nothing_is_claimed_about_a_clean_program(
 def test_what_counts_as_borrowing() -> None:
     named = {kind: [state.name for state in states_of(kind)] for kind in KINDS}
     assert named["trace"][0] == "fx.patcher"
-    assert named["flex_eager"] == ["fx.traceback_meta"], "no hook sees annotate itself"
+    assert named["flex_eager"] == [], "annotate, inside it, is a span of its own"
+    assert [state.name for state in states_of("annotate")] == ["fx.traceback_meta"]
     assert named["rng"] == ["rng.cpu"]
     assert named["config"] == [], "per thread from torch 2.12 on"
     assert not {"dynamo.counters", "dynamo.code_state"} & set(named["compile"])

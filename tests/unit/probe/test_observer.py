@@ -99,6 +99,11 @@ def attention(x: torch.Tensor) -> torch.Tensor:
     return torch.nn.functional.scaled_dot_product_attention(q, q, q)
 
 
+def annotated(x: torch.Tensor) -> torch.Tensor:
+    with torch.fx.traceback.annotate({"stage": 1}):
+        return x.sin() * 2
+
+
 PROGRAMS: dict[str, Callable[[], Program]] = {
     "add": lambda: lambda x: x + 1,
     "chain": lambda: lambda x: (x.sin() * x.cos()).tanh(),
@@ -126,6 +131,7 @@ PROGRAMS: dict[str, Callable[[], Program]] = {
     "item": lambda: scalar,
     "backward": lambda: gradient,
     "attention": lambda: attention,
+    "annotate": lambda: annotated,
     "linear": lambda: module(torch.nn.Linear(4, 3)),
     "mlp": lambda: module(torch.nn.Linear(4, 8), torch.nn.GELU(), torch.nn.Linear(8, 2)),
     "norm": lambda: module(torch.nn.LayerNorm(4), torch.nn.ReLU()),

@@ -10,6 +10,7 @@ import torch
 
 from fxrace.core.states import STATES
 from fxrace.probe import states
+from fxrace.probe.attach import families
 from fxrace.records.state import Keeping
 from tests.unit.probe.recording import Recording
 
@@ -35,6 +36,17 @@ def test_names_and_attributes_are_unique_and_every_row_says_why() -> None:
     assert len({s.name for s in STATES}) == len({s.attribute for s in STATES}) == len(STATES)
     assert all(s.why and s.borrowed_by for s in STATES)
     assert all(s.since is None or s.until is None or s.since < s.until for s in STATES)
+
+
+def test_every_kind_that_borrows_is_one_that_a_hook_reports_or_the_row_says_why_not() -> None:
+    reported = {
+        value
+        for family in families().values()
+        for name, value in vars(family).items()
+        if name.isupper() and isinstance(value, str)
+    }
+    for state in STATES:
+        assert (state.borrowed_by in reported) is not bool(state.unhooked), state.name
 
 
 @pytest.mark.parametrize("name", ["fx.patcher", "nn.module_call", "fx.traceback_meta"])
