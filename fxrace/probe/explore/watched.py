@@ -8,6 +8,7 @@ imported is at its baseline. ``refresh`` at a quiet moment takes up what was imp
 from __future__ import annotations
 
 import sys
+from operator import is_not
 from typing import Any
 
 from fxrace.core.states import STATES
@@ -35,17 +36,36 @@ class Watched:
             if found is not None:
                 holder, name = found
                 self._rows.append((state, holder, name, kept(getattr(holder, name))))
+        self._prepare_fast()
+
+    def _prepare_fast(self) -> None:
+        """Dictionary and key of each State that lies in its holder's own dictionary."""
+        own = [(s, vars(h), n) for s, h, n, _ in self._rows if n in vars(h)]
+        held = [row for row in own if type(row[1][row[2]]) in (dict, list, set)]
+        self._fast = [(space, name) for _, space, name in own]
+        self._containers = [(space, name) for _, space, name in held]
+        self._fast_names = [state.name for state, *_ in (*own, *held)]
 
     @property
     def names(self) -> tuple[str, ...]:
         return tuple(state.name for state, *_ in self._rows)
 
-    def values(self) -> tuple[Any, ...]:
-        """Something of each State, in the order of ``names``, that differs when it was written.
+    def values(self) -> list[Any]:
+        """Something of each State that is another object when it was written; see ``written``.
 
-        Containers by identity and length: most are changed in place, and copying is too slow.
+        Containers by their length too: most are changed in place, and copying is too slow.
+        Settings that a module computes (``torch._dynamo.config``) are left out here.
         """
-        return tuple([_mark(getattr(holder, name, None)) for _, holder, name, _ in self._rows])
+        now = [space.get(name) for space, name in self._fast]
+        now += [len(space[name]) for space, name in self._containers]
+        return now
+
+    def written(self, before: list[Any], now: list[Any]) -> tuple[str, ...]:
+        """The States that differ between two readings, in registry order."""
+        if not any(map(is_not, before, now)):
+            return ()
+        found = [n for n, a, b in zip(self._fast_names, before, now, strict=False) if a is not b]
+        return tuple(dict.fromkeys(found))
 
     def off(self) -> tuple[tuple[str, str], ...]:
         """``(name, value as text)`` of each State that is off its baseline now."""
@@ -91,12 +111,3 @@ def _resolved(state: State) -> tuple[Any, str] | None:
     for one in inner:
         holder = getattr(holder, one, None)
     return (holder, name) if hasattr(holder, name) else None
-
-
-def _mark(value: Any) -> Any:
-    kind = type(value)
-    if kind is bool or value is None:
-        return value
-    if kind is dict or kind is list or kind is set:
-        return (id(value), len(value))
-    return id(value)

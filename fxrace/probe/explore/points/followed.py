@@ -44,6 +44,7 @@ class Sight:
         self.writes, self.entries = writes, entries
         self.owners = owners if writes is not None else ()
         self._below = below
+        self.ignored: set[int] = set()
         self._kept: dict[int, tuple[CodeType, Interest]] = {
             id(code): (code, Interest.OWNER) for code in self.owners
         }
@@ -58,6 +59,8 @@ class Sight:
                 and code.co_filename.startswith(self._below)
             )
             known = self._kept[id(code)] = (code, Interest.ENTRY if wanted else Interest.NONE)
+            if not wanted:
+                self.ignored.add(id(code))
         return known[1]
 
 

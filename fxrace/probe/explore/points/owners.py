@@ -23,9 +23,6 @@ OWNERS: tuple[str, ...] = (
     f"{_FX}:Tracer.trace",
     f"{_FX}:_new_patcher",
     f"{_FX}:_maybe_revert_all_patches",
-    f"{_FX}:_PatchedFnSetItem.patch",
-    f"{_FX}:_PatchedFnSetItem.revert",
-    f"{_FX}:_PatchedFnDel.revert",
     f"{_FX}:_PatchedFnSetAttr.patch",
     f"{_FX}:_PatchedFnSetAttr.revert",
     f"{_PROXY}:_set_make_fx_tracer",
@@ -47,14 +44,14 @@ OWNERS: tuple[str, ...] = (
     "torch.fx._lazy_graph_module:_use_lazy_graph_module",
     "torch.fx._lazy_graph_module:_force_skip_lazy_graph_module",
     "torch.fx.graph:_override_sym_repr",
-    "torch.fx.experimental.recording:record_shapeenv_event",
+    "torch.fx.experimental.recording:record_shapeenv_event.*",
     "torch.compiler:_compile_session_context",
     "torch.export._trace:_export",
     "torch.export._trace:_export_for_training",
-    "torch.export._trace:_log_export_wrapper",
+    "torch.export._trace:_log_export_wrapper.*",
     "torch._export.utils:_compiling_state_context",
     "torch._export.non_strict_utils:_override_builtin_ops",
-    "torch._dynamo.convert_frame:preserve_global_state",
+    "torch._dynamo.convert_frame:preserve_global_state.*",
     "torch._dynamo.trace_rules:_force_inline",
     "torch._library.fake_impl:set_ctx_getter",
     "torch._inductor.ir:IRNode.current_origins",
@@ -64,15 +61,17 @@ OWNERS: tuple[str, ...] = (
 
 
 def codes(names: tuple[str, ...] = OWNERS) -> tuple[CodeType, ...]:
-    """Their code objects and those nested in them. Call it before hooks are attached.
+    """Their code objects, for names that end in ``.*`` with those nested in them.
 
-    Only modules that are imported are looked at: what is not imported writes nothing yet.
+    Call it before hooks are attached. Only modules that are imported are looked at: what is not
+    imported writes nothing yet.
     """
     found: list[CodeType] = []
     for name in names:
-        function = _function(name)
+        function = _function(name.removesuffix(".*"))
         if function is not None:
-            found += _with_nested(function.__code__)
+            nested = name.endswith(".*")
+            found += _with_nested(function.__code__) if nested else [function.__code__]
     return tuple(found)
 
 
@@ -101,11 +100,10 @@ def found_in(body: Callable[[], Any], watched: Watched) -> dict[str, set[str]]:
     def look(frame: FrameType | None) -> None:
         nonlocal last
         now = watched.values()
-        if now != last:
-            changed = {n for n, a, b in zip(watched.names, last, now, strict=True) if a != b}
-            last = now
-            if frame is not None:
-                found.setdefault(named(frame), set()).update(changed)
+        changed = watched.written(last, now)
+        last = now
+        if changed and frame is not None:
+            found.setdefault(named(frame), set()).update(changed)
 
     def local(frame: FrameType, event: str, _: Any) -> Any:
         if event == "return":

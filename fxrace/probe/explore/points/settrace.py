@@ -18,6 +18,7 @@ from fxrace.probe.explore.points.followed import Following, Interest, Sight
 def follow(sight: Sight) -> tuple[Following, Callable[[], None]]:
     """See ``followed.best``."""
     writes, entries, interest = sight.writes, sight.entries, sight.interest
+    ignored = sight.ignored
 
     def line(frame: FrameType, event: str, argument: Any) -> Any:  # noqa: ARG001
         if writes is not None:
@@ -26,9 +27,9 @@ def follow(sight: Sight) -> tuple[Following, Callable[[], None]]:
 
     def entered(frame: FrameType, event: str, argument: Any) -> Any:  # noqa: ARG001
         code = frame.f_code
-        what = interest(code)
-        if what is Interest.NONE:
+        if id(code) in ignored:
             return None
+        what = interest(code)
         if entries is not None:
             entries.entered(code, frame)
         if what is Interest.ENTRY or writes is None:

@@ -22,7 +22,7 @@ class Writes:
 
     def __init__(self, watched: Watched, current: Current) -> None:
         self._watched, self._current = watched, current
-        self._last: tuple[Any, ...] = ()
+        self._last: list[Any] = []
 
     def entered(self) -> None:
         """The current thread enters an owner: from now on changes are its own."""
@@ -31,10 +31,7 @@ class Writes:
     def after_line(self) -> None:
         """The current thread has executed a line of an owner."""
         now = self._watched.values()
-        if now == self._last:
-            return
-        names = self._watched.names
-        changed = [n for n, a, b in zip(names, self._last, now, strict=False) if a != b]
+        changed = self._watched.written(self._last, now)
         self._last = now
         if changed:
             self._current.reach(f"{changed[0]}:write", at_most=VISITS)

@@ -1,0 +1,136 @@
+"""Processes that play schedules: forked from one that is clean, and given up when they are not.
+
+The process that holds this imports torch, puts the hooks on and plays nothing itself. A worker is
+its fork; it plays schedule after schedule as long as each leaves the process as it was, which is
+as fast as playing in-process, and the first poisoned one is its last. The surprise: nothing is
+cleaned up, ever; a process that saw a bad schedule is of no use, and forking costs 30 ms.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Callable
+from contextlib import suppress
+from multiprocessing.connection import Connection, Pipe
+from typing import NoReturn
+
+from fxrace.probe.explore.baton import LIMIT_S
+from fxrace.probe.explore.choices import Chooser
+from fxrace.probe.explore.played import End, Ended, Played
+from fxrace.probe.explore.program import Program
+from fxrace.probe.explore.schedule import Stage
+
+ANSWER_S = 5.0
+
+
+def poisoned(played: Played) -> bool:
+    """True where the process may not be as it was: the registry does not know every State."""
+    return played.is_dirty or any(ended.error is not None for ended in played.ended)
+
+
+class Workers:
+    """One worker at a time. Use it as a context manager: at its end the worker is killed.
+
+    ``spent`` says after which schedules a worker must not be used again; ``lambda _: True`` gives
+    each schedule a process of its own.
+    """
+
+    def __init__(
+        self,
+        stage: Stage,
+        *,
+        spent: Callable[[Played], bool] = poisoned,
+        limit_s: float = LIMIT_S,
+    ) -> None:
+        self._stage, self._spent, self._limit_s = stage, spent, limit_s
+        self._pid: int | None = None
+        self._link: Connection | None = None
+        self.forks = 0
+
+    def play(self, program: Program, chooser: Chooser) -> Played:
+        """One schedule in a clean process, whatever it does to that process."""
+        if self._link is None:
+            self._fork(program)
+        link = self._link
+        assert link is not None
+        try:
+            link.send(chooser)
+            played = link.recv() if link.poll(self._limit_s + ANSWER_S) else None
+        except (EOFError, OSError):
+            played = None
+        if not isinstance(played, Played):
+            how = self.give_up()
+            return lost(program, how if played is None else str(played))
+        if self._spent(played):
+            self.give_up()
+        return played
+
+    def give_up(self) -> str:
+        """Kill the worker, if there is one. Returns how it ended, in words."""
+        pid, link, self._pid, self._link = self._pid, self._link, None, None
+        if link is not None:
+            link.close()
+        if pid is None:
+            return "no process"
+        done, status = os.waitpid(pid, os.WNOHANG)
+        if not done:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+            return "it did not answer"
+        if os.WIFSIGNALED(status):
+            return f"killed by {signal.Signals(os.WTERMSIG(status)).name}"
+        return f"exited with {os.WEXITSTATUS(status)}"
+
+    def __enter__(self) -> Workers:
+        """Nothing that is here now is garbage: looking for some would copy it in every fork."""
+        gc.collect()
+        gc.freeze()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.give_up()
+        gc.unfreeze()
+
+    def _fork(self, program: Program) -> None:
+        ours, theirs = Pipe()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        pid = os.fork()
+        if not pid:
+            ours.close()
+            _work(theirs, self._stage, program)
+        theirs.close()
+        self._pid, self._link = pid, ours
+        self.forks += 1
+
+
+def _work(link: Connection, stage: Stage, program: Program) -> NoReturn:
+    """The worker: schedules until the other end is gone. Leaves no way back into the caller."""
+    status = 1
+    try:
+        while True:
+            chooser = link.recv()
+            link.send(stage.play(program, chooser))
+    except EOFError:
+        status = 0
+    except BaseException:
+        with suppress(OSError):
+            link.send(traceback.format_exc())
+    finally:
+        os._exit(status)
+
+
+def lost(program: Program, how: str) -> Played:
+    """What is known of a schedule whose process is gone."""
+    return Played(
+        names=program.names,
+        steps=(),
+        ended=tuple(Ended(thread=name) for name in program.names),
+        end=End.LOST,
+        drift=how,
+    )
