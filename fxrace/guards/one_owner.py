@@ -1,0 +1,79 @@
+"""One thread at a time traces or compiles; warm compiled calls and eager calls of others go on.
+
+Tracing state is made per thread as by the guard isolated, and every FX trace, Dynamo compile,
+lazy backward compile and export takes one lock, which stands where Dynamo's own stood. A thread
+whose owner waits for it is let in, so code that joins a helper inside a trace does not dead-lock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from fxrace.guards._contract import Detach, Guard, attach_all
+from fxrace.guards._owner import PATIENCE_S, Owner
+from fxrace.guards._swap import Layer, layered
+from fxrace.guards._tracing import shared
+
+
+def attach(*, patience_s: float = PATIENCE_S) -> Detach:
+    """``patience_s``: how long an owner may stand still before its waiters get GuardTimeout."""
+    import torch._dynamo.convert_frame as convert
+    import torch.export._trace as export
+    from torch.fx import Tracer
+
+    owners: list[Owner] = []
+
+    def lock(layer: Layer) -> Any:
+        owners.append(Owner(lambda: layer.inner, patience_s))
+        return owners[0]
+
+    def owned(holder: Any, name: str) -> Callable[[], Detach]:
+        return lambda: layered(holder, name, lambda layer: _owned(layer, owners[0]))
+
+    exports = [name for name in ("_export", "_export_for_training") if name in vars(export)]
+    return attach_all(
+        shared.attach,
+        lambda: layered(convert, "compile_lock", lock),
+        owned(Tracer, "trace"),
+        *(owned(export, name) for name in exports),
+    )
+
+
+def _owned(layer: Layer, owner: Owner) -> Any:
+    @wraps(layer.inner)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if not layer.live:
+            return layer.inner(*args, **kwargs)
+        with owner:
+            return layer.inner(*args, **kwargs)
+
+    return call
+
+
+guard = Guard(
+    cures=(
+        "fx-flag-crash",
+        "fx-flag-silent-eager",
+        "fx-module-call-hijack",
+        "fx-shared-module-proxy-leak",
+        "fx-patcher-assert",
+        "fx-poisoned-process",
+        "fx-revert-foreign-patches",
+        "makefx-tracer-global",
+        "is-compiling-leak",
+        "dynamo-compile-lock-deadlock",
+    ),
+    cannot_cure=(
+        "A thread that waits in native code without a Python frame of its own is let past only "
+        "after ten seconds.",
+        "An export swaps the parameters of the module it exports: another thread that runs that "
+        "module meanwhile sees it.",
+        "Calls of compile_fx, aot_function or compiled autograd that bypass Dynamo take no lock.",
+        "The same function may still be compiled once per waiting thread: see compile_once.",
+        "A user's own lock taken inside a trace and round a compile in another order.",
+    ),
+    since="2.5",
+    attach=attach,
+)
