@@ -185,7 +185,7 @@ def run_program(
         runs, schema=(RUN_SCHEMA, SCHEMA_VERSION), command=target.told, record=str(folder),
         pressure=pressure,
     )  # fmt: skip
-    return replace(document, findings=_catalogued(document.findings))
+    return replace(document, findings=attribute_rows(document.findings))
 
 
 @cache
@@ -211,14 +211,14 @@ def document_of(store: Store, run: Run, *, output: Path) -> SweepDocument:
         axes=run.axes,
         trials=summarise.trial_rows(judged, line),
         cells=summarise.cell_rows(judged),
-        findings=_catalogued(summarise.finding_rows(judged, line)),
+        findings=attribute_rows(summarise.finding_rows(judged, line)),
         blind=tuple(dict.fromkeys(pair for one in stored for pair in one.ending.blind)),
         interrupted=run.ended is None,
         report=None,
     )
 
 
-def _catalogued(rows: Sequence[FindingRow]) -> tuple[FindingRow, ...]:
+def attribute_rows(rows: Sequence[FindingRow]) -> tuple[FindingRow, ...]:
     """Rows with the name, the remedy and the script of the hazard that each is of."""
     return tuple(
         replace(row, repro=str(script_of(bundled.root(), row.hazard)) if row.hazard else None)

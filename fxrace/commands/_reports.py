@@ -9,9 +9,11 @@ from pathlib import Path
 
 from fxrace.errors import OutputUnwritable
 from fxrace.records.document import SweepDocument
+from fxrace.records.exploration import ExploreDocument
 from fxrace.render import renderer
+from fxrace.render.exploration import html as exploration
 
-LATEST = "report.html"
+LATEST, LATEST_EXPLORATION = "report.html", "explore.html"
 
 
 def write_report(document: SweepDocument, output: Path) -> SweepDocument:
@@ -20,16 +22,27 @@ def write_report(document: SweepDocument, output: Path) -> SweepDocument:
     """
     path = (output / f"report-{document.run}.html").absolute()
     document = replace(document, report=str(path))
-    text = renderer("html")(document)
+    _written(renderer("html")(document), path, output / LATEST)
+    return document
+
+
+def write_exploration(document: ExploreDocument, output: Path) -> ExploreDocument:
+    """The same for an exploration: ``explore-<run>.html`` and ``explore.html``."""
+    path = (output / f"explore-{document.run}.html").absolute()
+    document = replace(document, report=str(path))
+    _written(exploration.render(document), path, output / LATEST_EXPLORATION)
+    return document
+
+
+def _written(text: str, path: Path, latest: Path) -> None:
     try:
         _write(path, text)
-        _write(output / LATEST, text)
+        _write(latest, text)
     except OSError as error:
         raise OutputUnwritable(
             f"the report {path} cannot be written ({error.strerror})",
-            remedy=f"the results are kept; run fxrace report -o {output} once there is room",
+            remedy="the results are kept; run the same command again once there is room",
         ) from error
-    return document
 
 
 def _write(path: Path, text: str) -> None:

@@ -12,8 +12,9 @@ from dataclasses import replace
 from typing import TypeVar
 
 from fxrace.records.document import FindingRow
-from fxrace.records.finding import Finding
+from fxrace.records.finding import Finding, Tier
 from fxrace.records.hazard import Hazard
+from fxrace.records.outcome import Verdict
 
 Claim = TypeVar("Claim", Finding, FindingRow)
 
@@ -25,7 +26,7 @@ def hazard_of(claim: Finding | FindingRow, hazards: Iterable[Hazard]) -> Hazard 
     States, fewer patterns, fewer regions; then the first by slug, so that the answer is stable.
     """
     matching = [hazard for hazard in hazards if _is_of(claim, hazard)]
-    return min(matching, key=_breadth) if matching else None
+    return min(matching, key=lambda hazard: _breadth(claim, hazard)) if matching else None
 
 
 def attributed(claims: Iterable[Claim], hazards: Sequence[Hazard]) -> tuple[Claim, ...]:
@@ -41,7 +42,14 @@ def attributed(claims: Iterable[Claim], hazards: Sequence[Hazard]) -> tuple[Clai
     return tuple(found)
 
 
+#: What the explorer claims: it forced the meeting and found the State by experiment, so that the
+#: State says which hazard it is, however it showed.
+FORCED = frozenset({"interference", "schedule"})
+
+
 def _is_of(claim: Finding | FindingRow, hazard: Hazard) -> bool:
+    if claim.pattern in FORCED:
+        return claim.state is not None and claim.state in hazard.states
     if claim.pattern not in hazard.patterns:
         return False
     if claim.state not in (hazard.states or (None,)):
@@ -49,9 +57,11 @@ def _is_of(claim: Finding | FindingRow, hazard: Hazard) -> bool:
     return not hazard.regions or any(side.region in hazard.regions for side in claim.sides)
 
 
-def _breadth(hazard: Hazard) -> tuple[bool, int, int, int, str]:
+def _breadth(claim: Finding | FindingRow, hazard: Hazard) -> tuple[bool, bool, int, int, int, str]:
+    # Several hazards may share a State; where only that was compared, how it showed decides.
+    odd = claim.pattern in FORCED and (claim.tier is Tier.FAILURE) is (hazard.racy is Verdict.WRONG)
     return (
-        not hazard.regions, len(hazard.states), len(hazard.patterns), len(hazard.regions),
+        odd, not hazard.regions, len(hazard.states), len(hazard.patterns), len(hazard.regions),
         hazard.slug,
     )  # fmt: skip
 

@@ -7,11 +7,14 @@ from pathlib import PurePosixPath
 
 from fxrace.records.finding import Frame
 
+_WITH = "contextlib.py"
+
 
 def frames_of(recorded: Iterable[Sequence[object]]) -> tuple[Frame, ...]:
     """``[file, line, function]`` triples as Frames, our own hooks left out.
 
-    A thread that a pressure holds waits inside one of our hooks: that wait goes too.
+    A thread that a pressure holds waits inside one of our hooks: that wait goes too, and so does
+    the standard library's frame through which a ``with`` enters one.
     """
     frames = [
         Frame(file=str(file), line=int(str(line)), function=str(function))
@@ -20,12 +23,21 @@ def frames_of(recorded: Iterable[Sequence[object]]) -> tuple[Frame, ...]:
     ours = [index for index, frame in enumerate(frames) if is_ours(frame)]
     if ours and all(is_waiting(frame) for frame in frames[ours[-1] + 1 :]):
         frames = frames[: ours[-1]]
-    return tuple(frame for frame in frames if not is_ours(frame))
+    entered = [*map(is_ours, frames[1:]), bool(ours)][: len(frames)]
+    return tuple(
+        frame
+        for frame, into_ours in zip(frames, entered, strict=True)
+        if not is_ours(frame) and not (into_ours and PurePosixPath(frame.file).name == _WITH)
+    )
 
 
 def is_ours(frame: Frame) -> bool:
-    """True for the frames of fxrace's own hooks, which no user wants to see."""
-    return "/fxrace/probe/" in frame.file.replace("\\", "/")
+    """True for the frames of fxrace's own hooks, which no user wants to see.
+
+    Operations are what is explored, so their frames are as good as a user's.
+    """
+    path = frame.file.replace("\\", "/")
+    return "/fxrace/probe/" in path and "/fxrace/probe/operations/" not in path
 
 
 def is_torch(frame: Frame) -> bool:

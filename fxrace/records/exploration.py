@@ -26,6 +26,23 @@ class PairVerdict(str, Enum):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class OperationFile:
+    """An operation as its file describes itself, read without running it.
+
+    ``observes``: it changes nothing and only ever runs while another is stopped. ``cost`` is
+    cheap, medium or expensive. ``quick`` puts it into the quick matrix. ``problem`` is why the
+    file cannot be used, else None.
+    """
+
+    name: str
+    help: str
+    observes: bool = False
+    cost: str = "cheap"
+    quick: bool = False
+    problem: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class PairRow:
     """``a`` is stopped, ``b`` runs meanwhile.
 

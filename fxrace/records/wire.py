@@ -15,6 +15,7 @@ import msgspec
 
 from fxrace.records.doctor import DoctorDocument
 from fxrace.records.document import DumpDocument, ReplayDocument, RunDocument, SweepDocument
+from fxrace.records.exploration import ExploreDocument
 
 T = TypeVar("T")
 
@@ -25,6 +26,7 @@ DOCUMENTS: Mapping[str, type] = {
     "doctor": DoctorDocument,
     "run": RunDocument,
     "dump": DumpDocument,
+    "explore": ExploreDocument,
 }
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 

@@ -52,7 +52,12 @@ MATCHING: dict[str, tuple[Finding, Hazard, bool]] = {
     "a State where none is": (finding(pattern="recompile_limit"), STATELESS, False),
     "a side is in the region": (finding(), hazard("h", regions=("trace", "hop")), True),
     "no side is in the region": (finding(), hazard("h", regions=("hop",)), False),
-}
+    "forced, and the State alone counts": (finding(pattern="interference"), hazard("h"), True),
+    "forced, and another State": (
+        finding(pattern="interference", state="nn.module_call"), hazard("h"), False
+    ),
+    "forced, and no State": (finding(pattern="interference", state=None), STATELESS, False),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", MATCHING)
@@ -93,3 +98,13 @@ def test_a_row_gets_the_remedy_beside_what_was_measured(measured: str, told: str
     (found,) = attributed((row(remedy=measured),), (hazard("h"),))
     assert found.remedy == told
     assert found.repro is None, "where the script lies is the pipeline's to say"
+
+
+@pytest.mark.parametrize(
+    ("tier", "slug"), [(Tier.FAILURE, "loud"), (Tier.SILENT_WRONG, "quiet"), (Tier.LEAK, "quiet")]
+)
+def test_of_two_hazards_of_one_state_how_it_showed_decides(tier: Tier, slug: str) -> None:
+    known = (hazard("loud"), hazard("quiet", racy=Verdict.WRONG, regions=("trace",)))
+    found = hazard_of(finding(pattern="interference", tier=tier), known)
+    assert found is not None
+    assert found.slug == slug

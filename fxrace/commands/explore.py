@@ -1,0 +1,221 @@
+"""Drive pairs of torch operations through every interleaving up to a bound, and name what differs.
+
+One operation is stopped at every point while the other runs to its end; both results and the
+process afterwards are compared with running alone. The surprise: "no difference" is said only
+for the points and the bound that were tried, and the matrix has a sign of its own for pairs
+where that was not all of them.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import rich_click as click
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from fxrace.catalog.operations import operations
+from fxrace.commands import _options, _place, _reports
+from fxrace.errors import ExitCode, UnknownPart, UsageError
+from fxrace.exploration import Plan, Watching, run
+from fxrace.launch import bundled
+from fxrace.launch.stopping import Stopping
+from fxrace.pipeline import Corridor
+from fxrace.records import wire
+from fxrace.records.exploration import ExploreDocument, OperationFile, PairRow, PairVerdict
+from fxrace.render.exploration import text
+from fxrace.render.plain import Plain
+from fxrace.render.view.matrix import told
+from fxrace.store import open_store
+
+
+@click.command(cls=click.RichCommand)
+@click.argument("names", nargs=-1, metavar="[OPERATION|MODULE:FUNCTION]...")
+@click.option("--matrix", is_flag=True, help="Every ordered pair of the operations named, or all.")
+@click.option("--quick", is_flag=True, help="The matrix over a small default subset.")
+@click.option("--list", "listed", is_flag=True, help="List the operations, and run nothing.")
+@click.option(
+    "--budget",
+    type=click.FloatRange(0, min_open=True),
+    default=1.0,
+    show_default=True,
+    help="Factor on how many points of an expensive pair are tried.",
+)
+@_options.jobs
+@_options.python
+@_options.output
+@_options.as_json
+@click.option(
+    "--fail-on",
+    type=click.Choice(["none", "findings", "uncatalogued"]),
+    default="none",
+    show_default=True,
+    help="Exit 1 when there are findings, or such that no hazard is known for.",
+)
+@click.option("--report/--no-report", "report", default=True, help="Write the HTML report.")
+def command(**options: Any) -> ExitCode:
+    """Explore the pair of two operations both ways, or with --matrix all pairs.
+
+    OPERATION is a name that --list shows; MODULE:FUNCTION is a callable of yours that takes no
+    arguments, imported from the current folder. A killed exploration goes on where it stopped
+    when the same command is run again. Ctrl-C once finishes what runs and writes the report.
+    """
+    known = operations()
+    if options["listed"]:
+        click.echo(_listing(known))
+        return ExitCode.PASS
+    pairs = chosen(known, options["names"], matrix=options["matrix"], quick=options["quick"])
+    document = _run(options, pairs, known)
+    if options["report"]:
+        document = _reports.write_exploration(document, options["output"])
+    _print(document, as_json=options["as_json"])
+    return _exit_code(document, options["fail_on"])
+
+
+def chosen(
+    known: Sequence[OperationFile], names: Sequence[str], *, matrix: bool, quick: bool
+) -> tuple[tuple[str, str], ...]:
+    """The ordered pairs that the words on the command line mean. Raises UsageError."""
+    usable = {one.name: one for one in known if one.problem is None}
+    for name in names:
+        if ":" not in name and name not in usable:
+            problem = next((one.problem for one in known if one.name == name), None)
+            if problem:
+                raise UsageError(f"the operation {name!r} cannot be used: {problem}")
+            raise UnknownPart("operation", name, tuple(usable))
+    if matrix or quick:
+        picked = names or [one.name for one in usable.values() if one.quick or not quick]
+        workers = [n for n in picked if n not in usable or not usable[n].observes]
+        return tuple((a, b) for a in workers for b in picked)
+    if len(names) != 2:
+        raise UsageError(
+            f"explore takes two operations, not {len(names)}",
+            remedy="name two, or use --matrix for all pairs, or --list to see what there is",
+        )
+    a, b = names
+    ordered = dict.fromkeys([(a, b), (b, a)])
+    return tuple(p for p in ordered if p[0] not in usable or not usable[p[0]].observes)
+
+
+def _run(
+    options: Mapping[str, Any],
+    pairs: tuple[tuple[str, str], ...],
+    known: Sequence[OperationFile],
+) -> ExploreDocument:
+    output: Path = options["output"]
+    with (
+        open_store(output / _options.DATABASE) as store,
+        Stopping() as stopping,
+        _Bar() as bar,
+        _place.opened(
+            python=options["python"] or sys.executable,
+            directory=output,
+            jobs=options["jobs"],
+            roots=(bundled.root(), Path.cwd()),
+            device=_place.CPU,
+        ) as place,
+    ):
+        return run(
+            Plan(
+                pairs=pairs,
+                settings={"device": place.device, "budget": options["budget"]},
+                operations=known,
+            ),
+            command=sys.argv,
+            store=store,
+            corridor=Corridor(
+                executor=place.executor,
+                environment=place.environment,
+                progress=Plain(sys.stderr),
+                stopping=stopping,
+            ),
+            watching=Watching(planned=bar.planned, ended=bar.ended),
+        )
+
+
+class _Bar:
+    """How far it is, on stderr: a bar for a person, a line per pair for a log."""
+
+    def __init__(self) -> None:
+        console = Console(stderr=True, highlight=False)
+        self._drawn = console.is_terminal and not console.is_dumb_terminal
+        self._progress = Progress(
+            TextColumn("{task.description}", table_column=None),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            console=console,
+            transient=True,
+            disable=not self._drawn,
+        )
+        self._task = self._progress.add_task("starting", total=None)
+        self._found, self._began = 0, time.monotonic()
+
+    def __enter__(self) -> _Bar:
+        self._progress.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._progress.stop()
+
+    def planned(self, total: int, present: int) -> None:
+        self._progress.update(self._task, total=total, completed=present, description="exploring")
+        if not self._drawn:
+            print(f"{total} pairs, {present} known from before", file=sys.stderr)
+
+    def ended(self, row: PairRow) -> None:
+        self._found += row.verdict is PairVerdict.FINDING
+        self._progress.update(
+            self._task, advance=1, description=f"{self._found} pairs differ; last {row.a}"
+        )
+        if not self._drawn:
+            at = time.monotonic() - self._began
+            print(f"{at:7.1f} s  {row.a} stopped, {row.b} runs: {told(row)}", file=sys.stderr)
+
+
+def _listing(known: Sequence[OperationFile]) -> str:
+    width = max(len(one.name) for one in known)
+    lines = [
+        f"{'*' if one.quick else ' '} {one.name:<{width}}  "
+        f"{'observes: ' if one.observes else ''}{one.problem or one.help}"
+        for one in known
+    ]
+    return "\n".join((*lines, "* = in the quick matrix"))
+
+
+def _print(document: ExploreDocument, *, as_json: bool) -> None:
+    if as_json:
+        click.echo(wire.pretty(document))
+        return
+    watched = sys.stdout.isatty()
+    width = max(80, shutil.get_terminal_size().columns) if watched else 100
+    click.echo(text.render(document, width=width, colour=watched), nl=False)
+    if document.report is not None:
+        click.echo(document.report)
+
+
+def _exit_code(document: ExploreDocument, wanted: str) -> ExitCode:
+    if document.interrupted:
+        return ExitCode.INTERRUPTED
+    counted = {
+        "none": (),
+        "findings": document.findings,
+        "uncatalogued": [f for f in document.findings if f.hazard is None],
+    }[wanted]
+    if counted:
+        return ExitCode.FINDINGS
+    says = {PairVerdict.SAFE, PairVerdict.FINDING, PairVerdict.BLOCKED}
+    if not any(pair.verdict in says for pair in document.pairs):
+        return ExitCode.INCONCLUSIVE
+    return ExitCode.PASS

@@ -1,0 +1,135 @@
+"""From the record of an exploration to rows of pairs and findings.
+
+The trial process says ``difference`` for everything it confirmed and one ``pair`` per pair. The
+surprise: a process that died half-way still told about the pairs before; those that it did not
+reach are inconclusive, never safe.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from fxrace.core.causes import merged
+from fxrace.core.frames import frames_of
+from fxrace.core.states import by_name
+from fxrace.records.event import Event, Trace
+from fxrace.records.finding import Finding, Side, Tier, Value
+from fxrace.records.outcome import Ending, Stop
+
+PATTERN = "interference"
+_COUNTS = ("points", "stopped", "schedules", "slips", "blocked", "differences")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Explored:
+    """One pair as it came out. ``data`` is the ``pair`` event; ``tokens`` is fingerprint ->
+    the schedule that shows it, with how often it did: ``{"point", "b_point", "k", "n"}``.
+    """
+
+    a: str
+    b: str
+    data: Mapping[str, Any]
+    findings: tuple[Finding, ...]
+    shown: Mapping[str, Mapping[str, Any]]
+
+
+def explored(trace: Trace, wanted: Sequence[tuple[str, str]], ending: Ending) -> list[Explored]:
+    """One Explored per wanted pair, in their order."""
+    told = {(e.data["a"], e.data["b"]): e.data for e in trace.of("pair")}
+    differences: dict[tuple[str, str], list[Event]] = {}
+    for event in trace.of("difference"):
+        differences.setdefault((event.data["a"], event.data["b"]), []).append(event)
+    return [
+        _explored(pair, told.get(pair) or _lost(pair, ending), differences.get(pair, []))
+        for pair in wanted
+    ]
+
+
+def _explored(pair: tuple[str, str], data: Mapping[str, Any], events: Sequence[Event]) -> Explored:
+    shown: dict[str, Mapping[str, Any]] = {}
+    for event in events:
+        said = event.data
+        shown.setdefault(
+            said["fingerprint"],
+            {"point": said["point"], "b_point": said["b_point"], **said["shown"]},
+        )
+    return Explored(
+        a=pair[0],
+        b=pair[1],
+        data=data,
+        findings=merged(finding_of(event.data) for event in events),
+        shown=shown,
+    )
+
+
+def finding_of(said: Mapping[str, Any]) -> Finding:
+    """A ``difference`` event as a Finding."""
+    state = by_name(said["state"]) if said["state"] else None
+    return Finding(
+        fingerprint=said["fingerprint"],
+        title=title_of(said),
+        tier=Tier(said["tier"]),
+        state=said["state"],
+        hazard=None,
+        sides=(
+            Side(
+                thread=f"A: {said['a']}",
+                region=said["region"],
+                access=f"stopped at {said['point']}",
+                stack=frames_of(said["frames"]["a"]),
+                locks_held=tuple(said["locks"]["a"]),
+            ),
+            Side(
+                thread=f"B: {said['b']}",
+                region=_b_region(said),
+                access=f"stopped at {said['b_point']}" if said["b_point"] else "ran to its end",
+                stack=frames_of(said["frames"]["b"]),
+                locks_held=tuple(said["locks"]["b"]),
+            ),
+        ),
+        symptoms=(symptom_of(said),),
+        pattern=PATTERN,
+        value=Value(**said["value"]),
+        references=state.references if state else (),
+    )
+
+
+def title_of(said: Mapping[str, Any]) -> str:
+    """The cause in a sentence: the State and what sharing it breaks, else what was seen."""
+    state = by_name(said["state"]) if said["state"] else None
+    if state is not None:
+        return f"{said['region']} changes {state.attribute} under another thread: {state.why}"
+    if said["state"]:
+        return f"{said['region']} changes {said['state']} under another thread"
+    return f"{said['b']} during another thread's {said['a']}: {said['symptom'][:160]}"
+
+
+def symptom_of(said: Mapping[str, Any]) -> str:
+    """``make_fx stopped, module_call runs: b: NameError ...``: who came out wrong, and how."""
+    return f"{said['a']} stopped, {said['b']} runs: {said['wrong']} {said['symptom']}"
+
+
+def _b_region(said: Mapping[str, Any]) -> str:
+    return "" if not said["b_point"] else str(said["region"])
+
+
+def _lost(pair: tuple[str, str], ending: Ending) -> Mapping[str, Any]:
+    """A pair that the process did not come to, or did not come back from."""
+    how = {
+        Stop.SIGNALLED: f"the exploring process died of signal {ending.code}",
+        Stop.SILENT: "the exploring process showed no sign of life",
+        Stop.TIMED_OUT: "the exploring process ran out of time",
+        Stop.NOT_STARTED: "the exploring process could not be started",
+    }.get(ending.stop, f"the exploring process left with status {ending.code}")
+    return {
+        "a": pair[0], "b": pair[1], "grain": "", "strategy": "", "preemption_bound": 0,
+        "exhausted": False, "verdict": "inconclusive", "reason": how, "duration_s": 0.0,
+        **dict.fromkeys(_COUNTS, 0),
+    }  # fmt: skip
+
+
+def strongest(findings: Iterable[Finding]) -> Tier | None:
+    """The gravest tier among them."""
+    return min((finding.tier for finding in findings), key=lambda tier: tier.value, default=None)
