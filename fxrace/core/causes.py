@@ -85,8 +85,13 @@ def _one_cause(home: Finding, finding: Finding) -> bool:
     if finding.tier is Tier.NEAR_MISS and finding.pattern != _NEAR_MISS:
         return False
     if home.tier is Tier.SILENT_WRONG:
-        alike = finding.tier is Tier.RACE and finding.pattern not in _APART
-        return alike and finding.state is not None and home.state == finding.state
+        suggests = finding.tier is Tier.RACE or finding.pattern == _NEAR_MISS
+        return (
+            suggests
+            and finding.pattern not in _APART
+            and finding.state is not None
+            and home.state == finding.state
+        )
     region = _region(finding)
     return (
         region is not None and home.tier in _HOMES.get(finding.tier, ()) and _region(home) == region

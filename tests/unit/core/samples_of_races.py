@@ -47,6 +47,13 @@ def config(made: str, seen: str, setting: str = "dynamo.recompile_limit") -> Eve
     )  # fmt: skip
 
 
+def rng(other: str, differ: bool) -> Event:
+    """``A`` has recomputed its block; ``B`` was in a region ``other``."""
+    frames = [["/home/me/train.py", 1, "train"]]
+    beside = [{"thread": B, "region": other, "frames": frames}]
+    return event("rng", A, name="block", differ=differ, frames=frames, others=beside)
+
+
 FIRES: dict[str, Evidence] = {
     "race": evidence(*STEPS, *TWO_LOCKS),
     "overlap": evidence(*STEPS, *CROSSED),
@@ -56,6 +63,7 @@ FIRES: dict[str, Evidence] = {
     "silent_eager": evidence(*STEPS, event("executions", compiled={A: 5}, eager={B: 4})),
     "recompile_limit": evidence(*STEPS, compiled(A, EIGHT, ok=False)),
     "config_divergence": evidence(*STEPS, config("64", "8")),
+    "checkpoint_rng": evidence(*STEPS, rng("checkpoint", differ=True)),
 }
 
 SILENT: dict[str, Evidence] = {
@@ -69,4 +77,5 @@ SILENT: dict[str, Evidence] = {
     "silent_eager": evidence(*STEPS, event("executions", compiled={A: 5}, eager={A: 4, B: 0})),
     "recompile_limit": evidence(*STEPS, compiled(A, EIGHT, ok=False), compiled(A, EIGHT)),
     "config_divergence": evidence(*STEPS, compiled(A, EIGHT, ok=False)),
+    "checkpoint_rng": evidence(*STEPS, *span(A, "checkpoint", 1), *span(A, "rng", 2)),
 }
