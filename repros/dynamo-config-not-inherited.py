@@ -15,7 +15,7 @@ import torch._dynamo
 HAZARD = {
     "title": "Dynamo settings of the main thread are not seen by worker threads",
     "layer": "config",
-    "states": (),
+    "states": ("dynamo.config_of_context",),
     "regions": ("config",),
     "patterns": ("config_divergence",),
     "racy": "WRONG",

@@ -16,9 +16,9 @@ from torch._dynamo import convert_frame
 HAZARD = {
     "title": "equal first calls of many threads use up the recompile limit: silent eager",
     "layer": "dynamo",
-    "states": (),
+    "states": ("dynamo.cache_entries",),
     "regions": (),
-    "patterns": ("recompile_limit", "silent_eager", "duplicate_compile"),
+    "patterns": ("recompile_limit", "duplicate_compile"),
     "racy": "WRONG",
     "remedy": "warm up each function in one thread, or a double-checked lock round first calls",
     "since": "2.6",
