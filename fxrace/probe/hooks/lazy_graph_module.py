@@ -1,4 +1,4 @@
-"""``_force_skip_lazy_graph_module``: which class the graph modules of every thread get meanwhile."""
+"""``_force_skip_lazy_graph_module``: which class every thread's graph modules get meanwhile."""
 
 from __future__ import annotations
 
