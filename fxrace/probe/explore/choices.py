@@ -63,6 +63,38 @@ class Fixed:
         return self.choices[at] if at < len(self.choices) else staying(situation)
 
 
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """``thread`` stops where it comes to ``at``, and ``to`` goes on. Names of points are unique
+    in a thread's run, so a set of stops needs no order.
+    """
+
+    thread: int
+    at: str
+    to: int
+
+
+@dataclass
+class Stops:
+    """A schedule by its switches: ``start`` runs first; nobody else is ever interrupted.
+
+    The form in which schedules are minimised and written as scripts: any stop can be left out,
+    and what is left is a schedule again.
+    """
+
+    start: int
+    stops: tuple[Stop, ...]
+
+    def __call__(self, situation: Situation) -> int:
+        if situation.current is None and not situation.step:
+            return self.start if self.start in situation.runnable else staying(situation)
+        for stop in self.stops:
+            here = stop.thread == situation.current and stop.at == situation.at
+            if here and stop.to in situation.runnable:
+                return stop.to
+        return staying(situation)
+
+
 @dataclass
 class OneStop:
     """Interference: ``thread`` runs to the point ``at``; all others run until they end or block;
