@@ -114,7 +114,10 @@ def _frame(watching: Watching, draws: Draws, checkpoint: Any) -> Detach:
                     return recompute_fn(*inputs)
                 except enough as error:  # the region ends well: nothing has gone wrong
                     stopped = error
-            raise stopped
+            try:
+                raise stopped
+            finally:
+                del stopped  # else error and frame hold each other, and all that was recomputed
 
         original(self, recompute, *args, **kwargs)
         describe, window = getattr(self, "metadata_fn", None), getattr(function, _WINDOW, None)
