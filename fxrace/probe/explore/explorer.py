@@ -84,7 +84,8 @@ def begin(program: Program, play: Play, same: Same = equal) -> tuple[Program, Ex
     order = tuple(range(len(program.names)))
     first = play(program, InOrder(order))
     without = {n for n in order if not _opens(first, n)}
-    program = replace(program, everywhere=frozenset(without))
+    if without:
+        program = replace(program, everywhere=frozenset(without))
     runs = [play(program, InOrder(order)), play(program, InOrder(order[::-1]))]
     told.reference, told.points = runs[0].ended, points_of(runs[0])
     for number, (one, other) in enumerate(zip(runs[0].ended, runs[1].ended, strict=True)):

@@ -8,13 +8,15 @@ keeps count of who of us is inside.
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from fxrace.probe.explore.baton import Baton
 from fxrace.probe.explore.current import Current
-from fxrace.probe.hooks import Blind, Detach
+from fxrace.probe.first_import import when_imported
+from fxrace.probe.hooks import Detach, in_reverse, replaced
 
-COMPILE_LOCK = "compile_lock"
+COMPILE_LOCK, _MODULE = "compile_lock", "torch._dynamo.convert_frame"
 
 
 class Gate:
@@ -73,15 +75,17 @@ class Gate:
 
 
 def attach(current: Current) -> Detach:
-    """A gate before Dynamo's ``compile_lock``, which every user looks up on every use."""
-    import torch._dynamo.convert_frame as convert
+    """A gate before Dynamo's ``compile_lock``, which every user looks up on every use.
 
-    real = getattr(convert, COMPILE_LOCK, None)
-    if real is None:
-        raise Blind("torch._dynamo.convert_frame has no compile_lock")
-    convert.compile_lock = Gate(real, COMPILE_LOCK, current)
+    Put there when its module is imported, which may be never.
+    """
+    undo: list[Detach] = []
 
-    def detach() -> None:
-        convert.compile_lock = real
+    def put() -> None:
+        convert: Any = sys.modules[_MODULE]
+        real = getattr(convert, COMPILE_LOCK, None)
+        if real is not None:
+            undo.append(replaced(convert, COMPILE_LOCK, Gate(real, COMPILE_LOCK, current)))
 
-    return detach
+    undo.append(when_imported(_MODULE, put))
+    return lambda: in_reverse(*undo)()

@@ -68,6 +68,8 @@ class Stage:
     def play(self, program: Program, chooser: Chooser) -> Played:
         """Run one schedule to whatever end it comes to. Bounded by ``limits``."""
         bodies = program.prepare()
+        if self.watched is not None:
+            self.watched.refresh()
         if self._entries is not None:
             self._entries.begin(program.everywhere)
         baton = Baton(
@@ -159,6 +161,8 @@ def exploring(
 ) -> Iterator[Stage]:
     """Hooks, gates and points on; everything is taken off again when the block ends.
 
+    Import what the program needs before: at grain ``state``, owners in modules that come later
+    are not seen.
     Raises ``hooks.Blind`` where this interpreter cannot follow at this grain.
     """
     with ExitStack() as stack:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import gc
 import os
+import select
 import signal
 import sys
 import traceback
@@ -25,6 +26,7 @@ from fxrace.probe.explore.program import Program
 from fxrace.probe.explore.schedule import Stage
 
 ANSWER_S = 5.0
+DYING_S = 2.0
 
 
 def poisoned(played: Played) -> bool:
@@ -36,7 +38,8 @@ class Workers:
     """One worker at a time. Use it as a context manager: at its end the worker is killed.
 
     ``spent`` says after which schedules a worker must not be used again; ``lambda _: True`` gives
-    each schedule a process of its own.
+    each schedule a process of its own. A worker that has not answered ``answer_s`` after the
+    time limit is killed: it may hold the interpreter lock, and then nothing inside can say so.
     """
 
     def __init__(
@@ -45,37 +48,47 @@ class Workers:
         *,
         spent: Callable[[Played], bool] = poisoned,
         limit_s: float = LIMIT_S,
+        answer_s: float = ANSWER_S,
     ) -> None:
-        self._stage, self._spent, self._limit_s = stage, spent, limit_s
+        self._stage, self._spent = stage, spent
+        self._within_s = limit_s + answer_s
         self._pid: int | None = None
         self._link: Connection | None = None
+        self._program: Program | None = None
         self.forks = 0
 
     def play(self, program: Program, chooser: Chooser) -> Played:
         """One schedule in a clean process, whatever it does to that process."""
-        if self._link is None:
+        if self._link is None or program is not self._program:
+            self.give_up()
             self._fork(program)
         link = self._link
         assert link is not None
+        dying_s = 0.0
         try:
             link.send(chooser)
-            played = link.recv() if link.poll(self._limit_s + ANSWER_S) else None
+            played = link.recv() if link.poll(self._within_s) else None
         except (EOFError, OSError):
-            played = None
+            played, dying_s = None, DYING_S
         if not isinstance(played, Played):
-            how = self.give_up()
+            how = self.give_up(dying_s)
             return lost(program, how if played is None else str(played))
         if self._spent(played):
             self.give_up()
         return played
 
-    def give_up(self) -> str:
-        """Kill the worker, if there is one. Returns how it ended, in words."""
+    def give_up(self, dying_s: float = 0.0) -> str:
+        """Kill the worker, if there is one. Returns how it ended, in words.
+
+        ``dying_s``: it has hung up, so it is about to end by itself, and how is worth knowing.
+        """
         pid, link, self._pid, self._link = self._pid, self._link, None, None
         if link is not None:
             link.close()
         if pid is None:
             return "no process"
+        if dying_s:
+            _wait_for(pid, dying_s)
         done, status = os.waitpid(pid, os.WNOHANG)
         if not done:
             with suppress(ProcessLookupError):
@@ -105,8 +118,18 @@ class Workers:
             ours.close()
             _work(theirs, self._stage, program)
         theirs.close()
-        self._pid, self._link = pid, ours
+        self._pid, self._link, self._program = pid, ours, program
         self.forks += 1
+
+
+def _wait_for(pid: int, seconds: float) -> None:
+    """Until the process has ended, where the system can tell without polling."""
+    if hasattr(os, "pidfd_open"):
+        descriptor = os.pidfd_open(pid)
+        try:
+            select.select([descriptor], [], [], seconds)
+        finally:
+            os.close(descriptor)
 
 
 def _work(link: Connection, stage: Stage, program: Program) -> NoReturn:

@@ -30,6 +30,8 @@ def follow(sight: Sight) -> tuple[Following, Callable[[], None]]:
         if id(code) in ignored:
             return None
         what = interest(code)
+        if what is Interest.NONE:
+            return None
         if entries is not None:
             entries.entered(code, frame)
         if what is Interest.ENTRY or writes is None:
