@@ -10,17 +10,23 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
 
-def when_imported(name: str, action: Callable[[], None]) -> None:
-    """Run ``action()`` once, now if ``name`` is there already, else when its import succeeds."""
+def when_imported(name: str, action: Callable[[], None]) -> Callable[[], None]:
+    """Run ``action()`` once, now if ``name`` is there already, else when its import succeeds.
+
+    The result ends the waiting; it may be called at any time.
+    """
     if name in sys.modules:
         action()
-    else:
-        sys.meta_path.insert(0, _Waiting(name, action))
+        return lambda: None
+    waiting = _Waiting(name, action)
+    sys.meta_path.insert(0, waiting)
+    return waiting.cancel
 
 
 class _Waiting:
@@ -34,12 +40,18 @@ class _Waiting:
     ) -> ModuleSpec | None:
         if name != self._name or self not in sys.meta_path:
             return None
-        for finder in [one for one in sys.meta_path if one is not self]:
+        waiting = [one for one in sys.meta_path if isinstance(one, _Waiting) and one._name == name]
+        for finder in [one for one in sys.meta_path if not isinstance(one, _Waiting)]:
             spec = finder.find_spec(name, path, target)
             if spec is not None:
-                self._watch(spec.loader)
+                for one in reversed(waiting):
+                    one._watch(spec.loader)
                 return spec
         return None
+
+    def cancel(self) -> None:
+        with suppress(ValueError):  # the import has come, or comes in another thread
+            sys.meta_path.remove(self)
 
     def _watch(self, loader: Any) -> None:
         """Shadow this one loader's ``exec_module`` until the module has run."""
@@ -51,7 +63,7 @@ class _Waiting:
             execute(module)
             loader.__dict__.pop("exec_module", None)
             if self in sys.meta_path:
-                sys.meta_path.remove(self)
+                self.cancel()
                 self._action()
 
         loader.exec_module = then_act

@@ -12,10 +12,11 @@ from contextlib import ExitStack
 from typing import Any
 
 from fxrace.probe import exclusive
+from fxrace.probe.baselines import Baselines
 from fxrace.probe.own_record import OwnRecord
 from fxrace.probe.participants import participants
 from fxrace.probe.regions import Regions
-from fxrace.probe.states import Snapshot, record_leaks, snapshot
+from fxrace.probe.states import record_leaks
 from fxrace.probe.structured_trace import write_findings
 from fxrace.records.trial import Trial
 
@@ -30,7 +31,7 @@ class Lookout:
             participants.take_everybody()
         self._hooks = ExitStack()
         self._regions: Regions | None = None
-        self._before: Snapshot | None = None
+        self._before: Baselines | None = None
 
     def begin(self) -> None:
         """Attach everything. The interpreter's own end calls ``end``, if nobody did before."""
@@ -39,7 +40,7 @@ class Lookout:
         try:
             import torch
 
-            self._before = snapshot()
+            self._before = Baselines()
             self._regions = self._hooks.enter_context(attached(self._trial, self._recorder))
         except Exception as error:
             self._recorder.emit("blind", what="hooks", reason=f"{type(error).__name__}: {error}")
@@ -58,8 +59,9 @@ class Lookout:
         self._recorder.emit("phase", name="check")
         quiet = regions.quiet()
         self._hooks.close()
+        before = self._before.stop()
         if quiet:
-            record_leaks(self._recorder, self._before)
+            record_leaks(self._recorder, before)
         else:
             self._recorder.emit("note", text="a thread was in a region at the end: leaks not read")
         write_findings(self._record.trace)

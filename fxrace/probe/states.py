@@ -10,6 +10,7 @@ from __future__ import annotations
 import copy
 import importlib
 import re
+from collections.abc import Container
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,14 +47,19 @@ def version() -> tuple[int, int]:
     return int(major), int(minor)
 
 
-def snapshot(*keeping: Keeping) -> Snapshot:
-    """Read the States of this torch that are kept so; those that have a baseline if not told."""
+def snapshot(*keeping: Keeping, names: Container[str] | None = None) -> Snapshot:
+    """Read the States of this torch that are kept so; those that have a baseline if not told.
+
+    It imports what they lie in; ``names`` limits it to some of them.
+    """
     wanted = keeping or (Keeping.RESTORED,)
     values: dict[str, Any] = {}
     unresolved: dict[str, str] = {}
     present = version()
     for state in STATES:
         if not state.shared_in(present) or state.keeping not in wanted:
+            continue
+        if names is not None and state.name not in names:
             continue
         try:
             values[state.name] = kept(read(state))
@@ -67,7 +73,7 @@ def record_leaks(recorder: Recorder, before: Snapshot) -> None:
 
     Call it when no region is active: then every State must be as it was.
     """
-    after = snapshot()
+    after = snapshot(names=before.values.keys() | before.unresolved.keys())
     for name, reason in {**before.unresolved, **after.unresolved}.items():
         recorder.emit("blind", what=f"state {name}", reason=reason)
     for state in STATES:

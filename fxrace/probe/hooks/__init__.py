@@ -1,7 +1,8 @@
 """Where a program is watched. One family per file; the folder is the registry.
 
 Each module has ``KNOWN`` (which torch it was read against), ``attach(watching) -> detach`` and,
-where a family costs something, ``wanted(watching) -> bool``. Attaching raises ``Blind`` with the
+where a family costs something, ``wanted(watching) -> bool``; with ``AFTER``, the name of a module,
+it is attached when that is imported. Attaching raises ``Blind`` with the
 reason where this torch hides the place: the trial then says so instead of passing for clean. It
 raises ``Absent`` where the thing itself is not here (no Triton, no CUDA): what is not here cannot
 race, so that is a note. Nothing here runs on a warm compiled call, except ``compiled_calls``,

@@ -13,6 +13,7 @@ from fxrace.probe.hooks import Blind, Detach, in_reverse, replaced
 from fxrace.probe.watching import Watching
 
 KNOWN = "aot_stage1_graph_capture in 2.9 to 2.15, create_aot_dispatcher_function in 2.6 to 2.8"
+AFTER = "torch._functorch.aot_autograd"
 KIND = "aot"
 _STAGES = ("create_aot_dispatcher_function", "create_aot_state", "aot_stage1_graph_capture")
 

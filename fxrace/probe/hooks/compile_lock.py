@@ -16,6 +16,7 @@ from fxrace.probe.recorder import Recorder
 from fxrace.probe.watching import Watching
 
 KNOWN = "2.3 to 2.15"
+AFTER = "torch._dynamo.convert_frame"
 NAME = "torch._dynamo.compile_lock"
 
 

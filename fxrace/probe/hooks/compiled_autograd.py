@@ -15,7 +15,7 @@ from fxrace.probe.watching import Watching
 
 KNOWN = "2.6 to 2.15; read in 2.13"
 KIND = "compiled_autograd"
-AFTER = ("torch._dynamo.compiled_autograd",)
+AFTER = "torch._dynamo.compiled_autograd"
 
 
 def attach(watching: Watching) -> Detach:

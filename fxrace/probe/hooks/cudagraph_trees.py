@@ -1,8 +1,8 @@
 """CUDA-graph trees: recording a graph and the warm-up run before it, both into a private pool.
 
 Replays, which are the warm path, are not watched. Importing the module fills the importing
-thread's own containers, so before 2.13 attaching from the main thread hides one hazard (a worker
-that imports it first) by being the first; torch imports it at the first compile in any case.
+thread's own containers, which before 2.13 is a hazard of its own (a worker that imports it first);
+so the import is left to the program.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from fxrace.probe.hooks import Absent, Blind, Detach, in_reverse, replaced
 from fxrace.probe.watching import Watching
 
 KNOWN = "2.1 to 2.15; read in 2.13"
+AFTER = "torch._inductor.cudagraph_trees"
 KIND = "cudagraph"
 _METHODS = ("record_function", "run_eager")
 

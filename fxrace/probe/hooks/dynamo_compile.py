@@ -23,6 +23,7 @@ from fxrace.probe.regions import stack_of
 from fxrace.probe.watching import Watching
 
 KNOWN = "2.2 to 2.15"
+AFTER = "torch._dynamo.convert_frame"
 KIND = "compile"
 LIMIT = 8
 _EXPLAINERS = (

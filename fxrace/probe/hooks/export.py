@@ -1,8 +1,7 @@
-"""``torch.export``: export, save and load.
+"""``torch.export``'s export itself.
 
 Exporting replaces builtins and flags for every thread, and makes ``torch.compile`` a no-op
-meanwhile; loading traces. ``_export`` is looked up on every call; ``save`` and ``load`` are
-replaced in ``torch.export``, so a name imported from there before the hooks came is not seen.
+meanwhile. ``_export`` is looked up on every call.
 """
 
 from __future__ import annotations
@@ -10,32 +9,24 @@ from __future__ import annotations
 from functools import wraps
 from typing import Any
 
-from fxrace.probe.hooks import Blind, Detach, in_reverse, replaced
+from fxrace.probe.hooks import Blind, Detach, replaced
 from fxrace.probe.watching import Watching
 
 KNOWN = "2.2 to 2.15; read in 2.13"
+AFTER = "torch.export._trace"
 KIND = "export"
 
 
 def attach(watching: Watching) -> Detach:
-    import torch.export
     from torch.export import _trace
 
-    if "_export" not in vars(_trace) or not {"save", "load"} <= set(vars(torch.export)):
-        raise Blind("torch.export has no _export, save or load")
-    return in_reverse(
-        _wrap(watching, _trace, "_export"),
-        _wrap(watching, torch.export, "save"),
-        _wrap(watching, torch.export, "load"),
-    )
-
-
-def _wrap(watching: Watching, module: Any, name: str) -> Detach:
-    original = getattr(module, name)
+    original: Any = vars(_trace).get("_export")
+    if original is None:
+        raise Blind("torch.export._trace has no _export")
 
     @wraps(original)
-    def entry(*args: Any, **kwargs: Any) -> Any:
-        with watching.regions.region(KIND, name.lstrip("_")):
+    def export(*args: Any, **kwargs: Any) -> Any:
+        with watching.regions.region(KIND, "export"):
             return original(*args, **kwargs)
 
-    return replaced(module, name, entry)
+    return replaced(_trace, "_export", export)

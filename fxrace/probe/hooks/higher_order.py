@@ -2,23 +2,20 @@
 
 ``cond``, ``while_loop``, ``scan`` and the rest set up their environment through one context
 manager that other modules imported by name, so its ``__code__`` is swapped, which reaches them
-all. ``flex_attention`` uses the same environment for its uncompiled path and is told apart by its
-own module's name for it; that region spans the whole dense computation.
+all (``flex_attention`` too, see ``flex_eager``).
 """
 
 from __future__ import annotations
 
 import types
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
-from fxrace.probe.hooks import Blind, Detach, in_reverse, replaced
+from fxrace.probe.hooks import Blind, Detach
 from fxrace.probe.watching import Watching
 
 KNOWN = "_set_compilation_env in 2.3 to 2.13; read in 2.13"
-KIND, FLEX = "hop", "flex_eager"
-_ENVIRONMENTS = ("setup_compilation_env", "_set_compilation_env")
+KIND = "hop"
 _ENTERED, _KEPT = "_fxrace_hop", "_fxrace_set_compilation_env"
 
 
@@ -29,7 +26,7 @@ def attach(watching: Watching) -> Detach:
     inner = getattr(manager, "__wrapped__", None)
     if not isinstance(inner, types.FunctionType) or inner.__code__.co_freevars:
         raise Blind("torch._higher_order_ops.utils has no plain _set_compilation_env")
-    return in_reverse(_swapped(watching, inner, vars(utils)), _flex(watching))
+    return _swapped(watching, inner, vars(utils))
 
 
 def _swapped(watching: Watching, inner: types.FunctionType, space: dict[str, Any]) -> Detach:
@@ -49,19 +46,3 @@ def _swapped(watching: Watching, inner: types.FunctionType, space: dict[str, Any
 def _noting() -> Iterator[None]:
     with _fxrace_hop():  # type: ignore[name-defined]  # noqa: F821 - lives in torch's module
         yield from _fxrace_set_compilation_env()  # type: ignore[name-defined]  # noqa: F821
-
-
-def _flex(watching: Watching) -> Detach:
-    from torch.nn.attention import flex_attention
-
-    names = [name for name in _ENVIRONMENTS if name in vars(flex_attention)]
-    if not names:
-        raise Blind("torch.nn.attention.flex_attention sets up no compilation environment")
-    original = getattr(flex_attention, names[0])
-
-    @contextmanager
-    def environment(*args: Any, **kwargs: Any) -> Iterator[Any]:
-        with watching.regions.region(FLEX, "flex_attention"), original(*args, **kwargs) as backend:
-            yield backend
-
-    return replaced(flex_attention, names[0], environment)

@@ -14,6 +14,7 @@ from fxrace.probe.hooks import Blind, Detach, in_reverse, replaced
 from fxrace.probe.watching import Watching
 
 KNOWN = "2.6 to 2.15"
+AFTER = "torch._inductor.compile_fx"
 KIND = "inductor"
 _ENTRIES = ("compile_fx", "fx_codegen_and_compile")
 

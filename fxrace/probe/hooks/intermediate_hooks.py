@@ -9,7 +9,7 @@ from fxrace.probe.watching import Watching
 
 KNOWN = "2.1 to 2.15"
 KIND = "intermediate_hooks"
-AFTER = ("torch._inductor.hooks",)
+AFTER = "torch._inductor.hooks"
 
 
 def attach(watching: Watching) -> Detach:

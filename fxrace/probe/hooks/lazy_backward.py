@@ -15,6 +15,7 @@ from fxrace.probe.hooks import Blind, Detach, replaced
 from fxrace.probe.watching import Watching
 
 KNOWN = "read in 2.13, where the class AOTDispatchAutograd compiles it; same name since 2.4"
+AFTER = "torch._functorch._aot_autograd.runtime_wrappers"
 KIND = "lazy_backward"
 
 

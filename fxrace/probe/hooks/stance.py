@@ -14,6 +14,7 @@ from fxrace.probe.hooks import Blind, Detach, in_reverse, replaced
 from fxrace.probe.watching import Watching
 
 KNOWN = "2.6 to 2.15; read in 2.13"
+AFTER = "torch._dynamo.decorators"
 KIND = "stance"
 _OPEN = "_fxrace_region"
 

@@ -16,6 +16,7 @@ from fxrace.probe.watching import Watching
 KNOWN = (
     "CachingAutotuner.precompile in 2.4 to 2.15; JITFunction._do_compile in Triton 3.4 and later"
 )
+AFTER = "triton.runtime.jit"
 KIND = "triton"
 
 
