@@ -75,7 +75,9 @@ def _indexed(device: torch.device) -> torch.device:
 
 def _with_generator(func: Any) -> Any:
     """The overload of the same operator that takes a generator; None where there is none."""
-    wanted = [one.name for one in func._schema.arguments if one.name != "generator"]
+    wanted = [one.name for one in func._schema.arguments]
+    if "generator" in wanted:
+        return func
     for name in func.overloadpacket.overloads():
         overload = getattr(func.overloadpacket, name)
         names = [one.name for one in overload._schema.arguments]

@@ -9,13 +9,15 @@ the guard, as the region takes one number from the process's generator and not a
 
 from __future__ import annotations
 
+from functools import wraps
 from typing import Any
 
-from fxrace.guards._contract import Detach, Guard, GuardRefused, attach_all
+from fxrace.guards._contract import Detach, Guard, GuardRefused, version
 from fxrace.guards._hidden import hide_guards
-from fxrace.guards._swap import copy_of, expecting, filled, plain, swapped
+from fxrace.guards._swap import Layer, copy_of, expecting, filled, layered, plain, swapped
 
 PRESERVE = "preserve_rng_state"
+FIRST = (2, 12)
 
 
 class Region:
@@ -39,12 +41,17 @@ class Checkpointing:
         self._original = original
 
     def run(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if not kwargs.get(PRESERVE, True) or _is_traced():
-            return self._original(function, *args, **kwargs)
-        from fxrace.guards._random import seed_from
+        region, options = _private(function, kwargs)
+        return self._original(region, *args, **options)
 
-        region = Region(function, seed_from())
-        return self._original(region, *args, **{**kwargs, PRESERVE: False})
+
+def _private(function: Any, options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """The region with its own generator, and checkpoint told to leave the process's alone."""
+    if not options.get(PRESERVE, True) or _is_traced():
+        return function, options
+    from fxrace.guards._random import seed_from
+
+    return Region(function, seed_from()), {**options, PRESERVE: False}
 
 
 def _checkpoint(function: Any, *args: Any, **kwargs: Any) -> Any:
@@ -63,13 +70,31 @@ def attach() -> Detach:
     """Change ``checkpoint`` in place: programs import it by name, Dynamo knows it by identity."""
     from torch.utils import checkpoint as module
 
+    if version() < FIRST:
+        raise GuardRefused(
+            "before torch 2.12 a compiled call inside such a region would recompile every time",
+            remedy="draw from explicit generators in checkpointed regions",
+        )
+    if "_checkpoint_impl" in vars(module):  # 2.14: reached by the decorator form too
+        hide_guards()
+        return layered(module, "_checkpoint_impl", _inner)
     function = plain(getattr(module.checkpoint, "__wrapped__", module.checkpoint))
     if function.__name__ != "checkpoint":
         raise GuardRefused("torch.utils.checkpoint.checkpoint is not the function known here")
     expecting(function, "CheckpointFunction", "_checkpoint_without_reentrant_generator")
     hide_guards()
     state = Checkpointing(copy_of(function))
-    return attach_all(lambda: swapped(function, filled(_checkpoint, function, state)))
+    return swapped(function, filled(_checkpoint, function, state))
+
+
+def _inner(layer: Layer) -> Any:
+    @wraps(layer.inner)
+    def impl(function: Any, args: Any, kwargs: Any, **options: Any) -> Any:
+        if layer.live:
+            function, options = _private(function, options)
+        return layer.inner(function, args, kwargs, **options)
+
+    return impl
 
 
 guard = Guard(
@@ -77,6 +102,7 @@ guard = Guard(
     cannot_cure=(
         "Operators that draw without taking a generator (fused attention with dropout) borrow the "
         "process's generator for the length of that one operator.",
+        "CheckpointFunction.apply called past torch.utils.checkpoint.checkpoint is not changed.",
         "Draws outside of checkpointed regions stay one stream for all threads.",
         "Inside a compiled region checkpoint is part of the graph and is not changed.",
         "Every operator of an uncompiled region passes through Python once more.",

@@ -1,0 +1,1 @@
+"""The remedies: red without, green with, and torch exactly as it was afterwards."""
