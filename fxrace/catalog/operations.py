@@ -11,13 +11,19 @@ from pathlib import Path
 from fxrace.catalog.source import assigned_call, flag, read, summary_of
 from fxrace.records.exploration import OperationFile
 
-OPERATIONS = Path(__file__).resolve().parent.parent / "probe" / "operations"
+_PROBE = Path(__file__).resolve().parent.parent / "probe"
+OPERATIONS, STRATEGIES = _PROBE / "operations", _PROBE / "explore" / "strategies"
 _RECORD = "operation"
 
 
 def operations(folder: Path = OPERATIONS) -> tuple[OperationFile, ...]:
     """Every operation of the folder, by name; one that cannot be read has a ``problem``."""
     return tuple(_operation(path) for path in sorted(folder.glob("[!_]*.py")))
+
+
+def strategies(folder: Path = STRATEGIES) -> tuple[str, ...]:
+    """The names of the scheduler's strategies."""
+    return tuple(sorted(path.stem for path in folder.glob("[!_]*.py")))
 
 
 def _operation(path: Path) -> OperationFile:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import shutil
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -20,8 +20,9 @@ import rich_click as click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from fxrace.catalog.operations import operations
+from fxrace.catalog.operations import operations, strategies
 from fxrace.commands import _options, _place, _reports
+from fxrace.core.pairs import INTERFERENCE
 from fxrace.errors import ExitCode, UnknownPart, UsageError
 from fxrace.exploration import Plan, Watching, run
 from fxrace.launch import bundled
@@ -29,9 +30,10 @@ from fxrace.launch.stopping import Stopping
 from fxrace.pipeline import Corridor
 from fxrace.records import wire
 from fxrace.records.exploration import ExploreDocument, OperationFile, PairRow, PairVerdict
+from fxrace.records.trial import Setting
 from fxrace.render.exploration import text
 from fxrace.render.plain import Plain
-from fxrace.render.view.matrix import told
+from fxrace.render.view.matrix import told, who
 from fxrace.store import open_store
 
 
@@ -40,6 +42,33 @@ from fxrace.store import open_store
 @click.option("--matrix", is_flag=True, help="Every ordered pair of the operations named, or all.")
 @click.option("--quick", is_flag=True, help="The matrix over a small default subset.")
 @click.option("--list", "listed", is_flag=True, help="List the operations, and run nothing.")
+@click.option(
+    "--strategy",
+    default=None,
+    metavar="NAME",
+    help="interference (one stop), portfolio, or one of the scheduler's: serial, exhaustive, "
+    "random, pct, sticky.  [default: interference; with --bound: exhaustive]",
+)
+@click.option(
+    "--bound",
+    type=click.IntRange(0),
+    default=None,
+    help="Every schedule of the two with at most this many preemptions.",
+)
+@click.option(
+    "--grain",
+    type=click.Choice(["region", "state", "call"]),
+    default=None,
+    help="How finely threads can be stopped under a scheduler.  [default: region]",
+)
+@click.option(
+    "--max-schedules",
+    type=click.IntRange(1),
+    default=None,
+    help="Stop a pair's scheduler after this many.  [default: 1000]",
+)
+@_options.seconds("--max-time", "Stop a pair's scheduler after this long.  [default: 60]")
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of what is random.")
 @click.option(
     "--budget",
     type=click.FloatRange(0, min_open=True),
@@ -70,18 +99,51 @@ def command(**options: Any) -> ExitCode:
     if options["listed"]:
         click.echo(_listing(known))
         return ExitCode.PASS
-    pairs = chosen(known, options["names"], matrix=options["matrix"], quick=options["quick"])
-    document = _run(options, pairs, known)
+    settings = settings_of(options)
+    pairs = chosen(
+        known, options["names"], matrix=options["matrix"], quick=options["quick"],
+        ordered=settings["strategy"] == INTERFERENCE,
+    )  # fmt: skip
+    document = _run(options, pairs, settings, known)
     if options["report"]:
         document = _reports.write_exploration(document, options["output"])
     _print(document, as_json=options["as_json"])
     return _exit_code(document, options["fail_on"])
 
 
+def settings_of(options: Mapping[str, Any]) -> Mapping[str, Setting]:
+    """What holds for every pair; part of what a pair is stored under. Raises UsageError."""
+    usual = INTERFERENCE if options["bound"] is None else "exhaustive"
+    strategy = options["strategy"] or usual
+    known = (INTERFERENCE, "portfolio", *strategies())
+    if strategy not in known:
+        raise UnknownPart("strategy", strategy, known)
+    if strategy == INTERFERENCE:
+        if options["bound"] is not None or options["grain"] is not None:
+            raise UsageError(
+                "interference has one stop at grain call and takes no --bound or --grain",
+                remedy="name a scheduler with --strategy, for example exhaustive",
+            )
+        return {"device": _place.CPU, "strategy": strategy, "budget": options["budget"]}
+    return {
+        "device": _place.CPU,
+        "strategy": strategy,
+        "grain": options["grain"] or "region",
+        "bound": 2 if options["bound"] is None else options["bound"],
+        "schedules": options["max_schedules"] or 1000,
+        "seconds": options["max_time"] or 60.0,
+        "seed": options["seed"],
+    }
+
+
 def chosen(
-    known: Sequence[OperationFile], names: Sequence[str], *, matrix: bool, quick: bool
-) -> tuple[tuple[str, str], ...]:
-    """The ordered pairs that the words on the command line mean. Raises UsageError."""
+    known: Sequence[OperationFile], names: Sequence[str], *, matrix: bool, quick: bool,
+    ordered: bool = True,
+) -> tuple[tuple[str, str], ...]:  # fmt: skip
+    """The pairs that the words on the command line mean. Raises UsageError.
+
+    ``ordered``: who is stopped matters. A scheduler stops both, so one order is enough for it.
+    """
     usable = {one.name: one for one in known if one.problem is None}
     for name in names:
         if ":" not in name and name not in usable:
@@ -92,20 +154,33 @@ def chosen(
     if matrix or quick:
         picked = names or [one.name for one in usable.values() if one.quick or not quick]
         workers = [n for n in picked if n not in usable or not usable[n].observes]
-        return tuple((a, b) for a in workers for b in picked)
+        return (
+            _once((a, b) for a in workers for b in picked)
+            if not ordered
+            else tuple((a, b) for a in workers for b in picked)
+        )
     if len(names) != 2:
         raise UsageError(
             f"explore takes two operations, not {len(names)}",
             remedy="name two, or use --matrix for all pairs, or --list to see what there is",
         )
-    a, b = names
-    ordered = dict.fromkeys([(a, b), (b, a)])
-    return tuple(p for p in ordered if p[0] not in usable or not usable[p[0]].observes)
+    both = [(names[0], names[1]), (names[1], names[0])]
+    pairs = [pair for pair in both if pair[0] not in usable or not usable[pair[0]].observes]
+    return tuple(dict.fromkeys(pairs)) if ordered else _once(both)
+
+
+def _once(pairs: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+    """Each pair in the first of its two orders."""
+    found: dict[frozenset[str], tuple[str, str]] = {}
+    for pair in pairs:
+        found.setdefault(frozenset(pair), pair)
+    return tuple(found.values())
 
 
 def _run(
     options: Mapping[str, Any],
     pairs: tuple[tuple[str, str], ...],
+    settings: Mapping[str, Setting],
     known: Sequence[OperationFile],
 ) -> ExploreDocument:
     output: Path = options["output"]
@@ -122,12 +197,9 @@ def _run(
         ) as place,
     ):
         return run(
-            Plan(
-                pairs=pairs,
-                settings={"device": place.device, "budget": options["budget"]},
-                operations=known,
-            ),
+            Plan(pairs=pairs, settings=settings, operations=known),
             command=sys.argv,
+            output=output,
             store=store,
             corridor=Corridor(
                 executor=place.executor,
@@ -181,7 +253,7 @@ class _Bar:
         )
         if not self._drawn:
             at = time.monotonic() - self._began
-            print(f"{at:7.1f} s  {row.a} stopped, {row.b} runs: {told(row)}", file=sys.stderr)
+            print(f"{at:7.1f} s  {who(row)}: {told(row)}", file=sys.stderr)
 
 
 def _listing(known: Sequence[OperationFile]) -> str:

@@ -1,8 +1,9 @@
-"""Run one stored trial again, as often as asked, and count how often it comes out the same.
+"""Run one stored trial or schedule again, and count how often it comes out the same.
 
-The trial runs with the same knobs, settings, seed and limits. The surprise: it runs under *this*
-interpreter unless ``--python`` names another, which is how a race is shown to be gone in another
-torch; a difference to where it was measured first is said on stderr.
+A digest names a trial, a token (``fxr1:...``) one schedule of an exploration. A trial runs with
+the same knobs, settings, seed and limits. The surprise: it runs under *this* interpreter unless
+``--python`` names another, which is how a race is shown to be gone in another torch; a difference
+to where it was measured first is said on stderr.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any
 
 import rich_click as click
 
-from fxrace.commands import _options, _place
+from fxrace.commands import _options, _place, _token
 from fxrace.errors import ExitCode
 from fxrace.launch import bundled
 from fxrace.launch.stopping import Stopping
@@ -27,7 +28,7 @@ from fxrace.store import open_store
 
 
 @click.command(cls=click.RichCommand)
-@click.argument("digest")
+@click.argument("what", metavar="DIGEST|TOKEN")
 @click.option(
     "--repeat",
     "repeats",
@@ -40,11 +41,13 @@ from fxrace.store import open_store
 @_options.output
 @_options.as_json
 def command(**options: Any) -> ExitCode:
-    """Run the trial DIGEST (its first 6 or more hex digits) again.
+    """Run the trial DIGEST (its first 6 or more hex digits) or the schedule TOKEN again.
 
     Exits 0 when every run gave the stored verdict and, where there were findings, one of them;
     3 when not.
-    """  # fmt: skip
+    """
+    if ":" in options["what"]:
+        return _token.replayed(options)
     document = _run(options)
     if options["as_json"]:
         click.echo(wire.pretty(document))
@@ -79,7 +82,7 @@ def _run(options: Mapping[str, Any]) -> ReplayDocument:
         Stopping() as stopping,
         live.display() as progress,
     ):
-        stored = store.trial(options["digest"])
+        stored = store.trial(options["what"])
         progress.note("starting the interpreter and importing torch")
         with _place.opened(
             python=options["python"] or sys.executable,

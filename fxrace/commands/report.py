@@ -6,10 +6,15 @@ from pathlib import Path
 
 import rich_click as click
 
+from fxrace import exploration
+from fxrace.catalog.operations import operations
 from fxrace.commands import _options, _reports
 from fxrace.errors import ExitCode
 from fxrace.pipeline import document_of
+from fxrace.records import wire
+from fxrace.records.exploration import ExploreDocument
 from fxrace.render import formats, renderer
+from fxrace.render.exploration import text
 from fxrace.store import open_store
 
 HTML = "html"
@@ -38,9 +43,23 @@ def command(*, run: int | None, name: str, as_json: bool, output: Path) -> ExitC
     """Render a stored run."""  # fmt: skip
     with open_store(output / _options.DATABASE, readonly=True) as store:
         found = store.latest_run() if run is None else store.run(run)
+        if exploration.explores(found):
+            explored = exploration.document_of(store, found, operations(), output=output)
+            return _show(explored, name, output=output, as_json=as_json)
         document = document_of(store, found, output=output)
     if name == HTML and not as_json:
         click.echo(_reports.write_report(document, output).report)
     else:
         click.echo(renderer("json" if as_json else name)(document), nl=False)
+    return ExitCode.PASS
+
+
+def _show(document: ExploreDocument, name: str, *, output: Path, as_json: bool) -> ExitCode:
+    """An exploration in the formats it has: the page, JSON, and text for all others."""
+    if as_json or name == "json":
+        click.echo(wire.pretty(document))
+    elif name == HTML:
+        click.echo(_reports.write_exploration(document, output).report)
+    else:
+        click.echo(text.render(document), nl=False)
     return ExitCode.PASS

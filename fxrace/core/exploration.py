@@ -18,7 +18,7 @@ from fxrace.records.event import Event, Trace
 from fxrace.records.finding import Finding, Side, Tier, Value
 from fxrace.records.outcome import Ending, Stop
 
-PATTERN = "interference"
+INTERFERENCE, SCHEDULE = "interference", "schedule"
 _COUNTS = ("points", "stopped", "schedules", "slips", "blocked", "differences")
 
 
@@ -42,7 +42,7 @@ def explored(trace: Trace, wanted: Sequence[tuple[str, str]], ending: Ending) ->
     for event in trace.of("difference"):
         differences.setdefault((event.data["a"], event.data["b"]), []).append(event)
     return [
-        _explored(pair, told.get(pair) or _lost(pair, ending), differences.get(pair, []))
+        _explored(pair, told.get(pair) or _lost(pair, trace, ending), differences.get(pair, []))
         for pair in wanted
     ]
 
@@ -53,7 +53,12 @@ def _explored(pair: tuple[str, str], data: Mapping[str, Any], events: Sequence[E
         said = event.data
         shown.setdefault(
             said["fingerprint"],
-            {"point": said["point"], "b_point": said["b_point"], **said["shown"]},
+            {
+                "point": said["point"],
+                "b_point": said["b_point"],
+                "token": said.get("token", ""),
+                **said["shown"],
+            },
         )
     return Explored(
         a=pair[0],
@@ -77,7 +82,7 @@ def finding_of(said: Mapping[str, Any]) -> Finding:
             Side(
                 thread=f"A: {said['a']}",
                 region=said["region"],
-                access=f"stopped at {said['point']}",
+                access=f"stopped at {said['point']}" if said["point"] else "ran",
                 stack=frames_of(said["frames"]["a"]),
                 locks_held=tuple(said["locks"]["a"]),
             ),
@@ -90,7 +95,7 @@ def finding_of(said: Mapping[str, Any]) -> Finding:
             ),
         ),
         symptoms=(symptom_of(said),),
-        pattern=PATTERN,
+        pattern=SCHEDULE if said["proof"] == "forced" else INTERFERENCE,
         value=Value(**said["value"]),
         references=state.references if state else (),
     )
@@ -107,22 +112,30 @@ def title_of(said: Mapping[str, Any]) -> str:
 
 
 def symptom_of(said: Mapping[str, Any]) -> str:
-    """``make_fx stopped, module_call runs: b: NameError ...``: who came out wrong, and how."""
-    return f"{said['a']} stopped, {said['b']} runs: {said['wrong']} {said['symptom']}"
+    """``make_fx stopped, module_call runs: b raised NameError``: who came out wrong, and how."""
+    forced = said["proof"] == "forced"
+    who = f"{said['a']} and {said['b']}" if forced else f"{said['a']} stopped, {said['b']} runs"
+    return f"{who}: {said['wrong']} {said['symptom']}"
 
 
 def _b_region(said: Mapping[str, Any]) -> str:
     return "" if not said["b_point"] else str(said["region"])
 
 
-def _lost(pair: tuple[str, str], ending: Ending) -> Mapping[str, Any]:
+def _lost(pair: tuple[str, str], trace: Trace, ending: Ending) -> Mapping[str, Any]:
     """A pair that the process did not come to, or did not come back from."""
-    how = {
-        Stop.SIGNALLED: f"the exploring process died of signal {ending.code}",
-        Stop.SILENT: "the exploring process showed no sign of life",
-        Stop.TIMED_OUT: "the exploring process ran out of time",
-        Stop.NOT_STARTED: "the exploring process could not be started",
-    }.get(ending.stop, f"the exploring process left with status {ending.code}")
+    event = trace.last("raised") or trace.last("broken")
+    error = event.data.get("error") if event else None
+    how = (
+        f"{error['type']}: {error['message']}"
+        if error
+        else {
+            Stop.SIGNALLED: f"the exploring process died of signal {ending.code}",
+            Stop.SILENT: "the exploring process showed no sign of life",
+            Stop.TIMED_OUT: "the exploring process ran out of time",
+            Stop.NOT_STARTED: "the exploring process could not be started",
+        }.get(ending.stop, f"the exploring process left with status {ending.code}")
+    )
     return {
         "a": pair[0], "b": pair[1], "grain": "", "strategy": "", "preemption_bound": 0,
         "exhausted": False, "verdict": "inconclusive", "reason": how, "duration_s": 0.0,

@@ -8,6 +8,7 @@ from enum import Enum
 
 from fxrace.records.document import FindingRow
 from fxrace.records.environment import Environment
+from fxrace.records.tally import Tally
 from fxrace.records.trial import Setting
 
 
@@ -92,3 +93,26 @@ class ExploreDocument:
     blind: tuple[tuple[str, str], ...]
     interrupted: bool
     report: str | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TokenDocument:
+    """What ``fxrace replay TOKEN --json`` prints: one schedule of ``a`` and ``b``, played again.
+
+    ``reproduced`` counts the times it showed the cause ``fingerprint``, ``exact`` the times it
+    came to the same points in the same order; ``drift`` is the first step that did not.
+    ``fingerprints`` counts what was shown, ``""`` for nothing. ``problem`` is why none was played.
+    """
+
+    schema: str
+    schema_version: int
+    environment: Environment
+    token: str
+    a: str
+    b: str
+    fingerprint: str
+    reproduced: Tally
+    exact: int
+    drift: str
+    fingerprints: Mapping[str, int]
+    problem: str

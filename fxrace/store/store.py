@@ -171,6 +171,10 @@ class Store:
             return row
         raise NothingToShow(f"no trial {prefix} in {self._path}", remedy="fxrace report lists them")
 
+    def mentioning(self, text: str) -> tuple[StoredTrial, ...]:
+        """Trials whose payload holds this text, newest first."""
+        return tuple(reversed(list(self._trials("instr(t.payload, ?) > 0", text))))
+
     def _one_run(self, rest: str, values: tuple[int, ...], missing: str) -> Run:
         with explained(self._path):
             row = self._connection.execute(f"{RUN} {rest}", values).fetchone()

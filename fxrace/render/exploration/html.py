@@ -5,7 +5,7 @@ from __future__ import annotations
 from fxrace.records.document import FindingRow
 from fxrace.records.exploration import ExploreDocument
 from fxrace.render.view import words
-from fxrace.render.view.matrix import SIGNS, headline, matrix, told
+from fxrace.render.view.matrix import SIGNS, headline, matrix, told, who
 from fxrace.render.view.page import Cause
 from fxrace.render.view.sheet import sheet
 from fxrace.render.view.stacks import Room
@@ -36,7 +36,7 @@ def _cause(row: FindingRow, document: ExploreDocument, room: Room) -> Cause:
         row=row,
         stacks=tuple(room.fold(side.stack) for side in row.sides),
         seen_in=tuple(
-            (f"{pair.a} stopped, {pair.b} runs", words.count(pair.differences, "difference"))
+            (who(pair), words.count(pair.differences, "difference"))
             for pair in document.pairs
             if pair.digest in wanted
         ),

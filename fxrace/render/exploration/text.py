@@ -15,7 +15,7 @@ from rich.text import Text
 from fxrace.records.document import FindingRow
 from fxrace.records.exploration import ExploreDocument
 from fxrace.render.view import words
-from fxrace.render.view.matrix import SIGNS, Matrix, headline, matrix, told
+from fxrace.render.view.matrix import SIGNS, Matrix, headline, matrix, told, who
 
 STYLES = {
     "finding": "bold red",
@@ -34,7 +34,7 @@ def render(document: ExploreDocument, *, width: int = 100, colour: bool = False)
     laid = matrix(document)
     if len(document.pairs) == 1:
         pair = document.pairs[0]
-        console.print(Text(f"{pair.a} stopped, {pair.b} runs: {told(pair)}"))
+        console.print(Text(f"{who(pair)}: {told(pair)}"))
     elif document.pairs:
         _matrix(console, laid, width)
     for finding in document.findings[:SHOWN_CAUSES]:

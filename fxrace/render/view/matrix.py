@@ -11,6 +11,7 @@ import string
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from fxrace.core.pairs import INTERFERENCE
 from fxrace.records.document import FindingRow
 from fxrace.records.exploration import ExploreDocument, PairRow, PairVerdict
 from fxrace.render.view import words
@@ -88,7 +89,7 @@ def _cell(pair: PairRow, letters: Mapping[str, str]) -> Cell:
         sign=_sign(pair, letters),
         style=pair.verdict.value,
         anchor=f"pair-{pair.digest}",
-        told=f"{pair.a} stopped, {pair.b} runs: {told(pair)}",
+        told=f"{who(pair)}: {told(pair)}",
     )
 
 
@@ -101,10 +102,19 @@ def _sign(pair: PairRow, letters: Mapping[str, str]) -> str:
     return _SIGN[pair.verdict]
 
 
+def who(pair: PairRow) -> str:
+    """The two, and which of them was stopped where only one was."""
+    if pair.strategy == INTERFERENCE:
+        return f"{pair.a} stopped, {pair.b} runs"
+    return f"{pair.a} and {pair.b}"
+
+
 def told(pair: PairRow) -> str:
-    """A pair's result in a clause: ``differs at 76 of 300 points, 2 causes``."""
+    """A pair's result in a clause: ``76 differences at 300 of 300 points, 2 causes``."""
     if pair.verdict in (PairVerdict.INCONCLUSIVE, PairVerdict.SKIPPED):
         return f"{pair.verdict.value}: {words.one_line(pair.reason, 200)}"
+    if pair.strategy != INTERFERENCE:
+        return _scheduled(pair)
     where = f"{pair.stopped:,} of {words.count(pair.points, 'point')}"
     if pair.verdict is PairVerdict.BLOCKED:
         return f"waited for a lock at all {where} tried"
@@ -118,15 +128,30 @@ def told(pair: PairRow) -> str:
 def headline(document: ExploreDocument) -> str:
     """The exploration in one sentence."""
     counts = matrix(document).counts
-    tried = sum(counts[v] for v in PairVerdict if v is not PairVerdict.SKIPPED)
+    unsaid = counts[PairVerdict.INCONCLUSIVE]
+    tried = sum(counts.values()) - counts[PairVerdict.SKIPPED] - unsaid
     if not tried:
         return "No pair was explored, so nothing can be said."
+    open_ = f" {words.count(unsaid, 'pair')} inconclusive." if unsaid else ""
     found = counts[PairVerdict.FINDING]
     uncatalogued = sum(1 for finding in document.findings if finding.hazard is None)
     causes = words.count(len(document.findings), "cause")
     if not found:
-        return f"No difference in {words.count(tried, 'pair')}, up to the bound."
+        return f"No difference in {words.count(tried, 'pair')}, up to the bound.{open_}"
+    verb = "comes" if found == 1 else "come"
     return (
-        f"{found:,} of {words.count(tried, 'pair')} come out unlike running alone: {causes}, "
-        f"{uncatalogued} of them uncatalogued."
+        f"{found:,} of {words.count(tried, 'pair')} {verb} out unlike running alone: {causes}, "
+        f"{uncatalogued} of them uncatalogued.{open_}"
     )
+
+
+def _scheduled(pair: PairRow) -> str:
+    """What a scheduler may say: all schedules to a bound, or as many as there was time for."""
+    bound = words.count(pair.preemption_bound, "preemption")
+    all_ = f"all {pair.schedules:,} schedules with at most {bound}"
+    which = all_ if pair.exhausted else f"{words.count(pair.schedules, 'schedule')} tried"
+    slips = f", {words.count(pair.slips, 'slip')}" if pair.slips else ""
+    if pair.verdict is PairVerdict.SAFE:
+        return f"no difference in {which}{slips}"
+    causes = words.count(len(pair.findings), "cause")
+    return f"{pair.differences:,} of {which} differ, {causes}{slips}"

@@ -17,7 +17,7 @@ B = ("module_call", "compile_warm", "is_compiling", "autocast", "deepcopy", "sym
 
 def pair(number: int, a: str, b: str, verdict: PairVerdict, **changes: object) -> PairRow:
     values: dict[str, object] = {
-        "a": a, "b": b, "grain": "call", "strategy": "one_stop", "points": 311, "stopped": 311,
+        "a": a, "b": b, "grain": "call", "strategy": "interference", "points": 311, "stopped": 311,
         "schedules": 330, "preemption_bound": 1, "exhausted": True, "slips": 0, "blocked": 0,
         "differences": 0, "verdict": verdict, "reason": "", "findings": (), "duration_s": 1.4,
         "digest": f"{number:016x}",
