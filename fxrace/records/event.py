@@ -16,8 +16,9 @@ region     edge: enter | exit, region (kinds: below), name, number; an exit by a
 met        state, frames, others: a call met this State while another thread had it borrowed
 exclusive  name, frames, others: a second thread was in what the author said is exclusive
 sync       edge: release | acquire, key, what: thread | queue | future | executor | event |
-           barrier | backward | lock (key ``lock:<name>``; a thread's outermost hold); an
-           acquire comes after every earlier release of its key
+           barrier | backward | lock (key ``lock:<name>``; a thread's outermost hold) | with (a
+           plain lock held by a block round a region); an acquire comes after every earlier
+           release of its key
 compile    code, reason (None for a first compile), duration_s, ok; may have frames, id (torch's,
            frame/attempt), entries (in the cache of this code before), limit, the recompile limit
            in force where it is not torch's default
@@ -35,6 +36,7 @@ blind      what, reason
 absent     what, reason: what would be watched is not in this torch or machine; no blindness
 skipped    reason
 broken     part, reason
+measured   values {name: bool, number or text}: what an arm of a claim's experiment saw
 note       text
 beat       what: a long wait that is no hang
 summary    see ``harness.contracts.Summary``

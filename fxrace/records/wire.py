@@ -13,9 +13,10 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from fxrace.records.claims import ClaimsDocument
 from fxrace.records.doctor import DoctorDocument
 from fxrace.records.document import DumpDocument, ReplayDocument, RunDocument, SweepDocument
-from fxrace.records.exploration import ExploreDocument
+from fxrace.records.exploration import ExploreDocument, TokenDocument
 
 T = TypeVar("T")
 
@@ -27,6 +28,8 @@ DOCUMENTS: Mapping[str, type] = {
     "run": RunDocument,
     "dump": DumpDocument,
     "explore": ExploreDocument,
+    "claims": ClaimsDocument,
+    "replay_token": TokenDocument,
 }
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 

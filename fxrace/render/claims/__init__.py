@@ -1,0 +1,1 @@
+"""The answers of ``fxrace claims``, for a terminal and for a README."""
