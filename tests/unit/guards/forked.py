@@ -28,6 +28,14 @@ _context.set_forkserver_preload(
         "torch.export._trace",
         "torch.fx.experimental.proxy_tensor",
         "torch.utils.checkpoint",
+        "torch.nn.attention.flex_attention",
+        "torch._dynamo.backends.inductor",
+        "torch._dynamo.repro.after_dynamo",
+        "torch._inductor.compiler_bisector",
+        "torch._inductor.loop_body",
+        "torch._subclasses.schema_check_mode",
+        "torch.distributed.tensor.experimental",
+        "torch.fx.experimental.validator",
         "tests.unit.guards.parked",
     ]
 )

@@ -1,0 +1,57 @@
+"""The guards about caches, configuration, random numbers, locks: red without, green with."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from tests.unit.guards.forked import outcome
+
+NOW = tuple(int(word) for word in torch.__version__.split(".")[:2])
+
+#: scenario: (guard, the first torch in which it is red without the guard, where the guard works)
+CURED = {
+    "duplicate_compiles": ("compile_once", (2, 0), (2, 0)),
+    "duplicate_compiles_fullgraph": ("compile_once", (2, 0), (2, 0)),
+    "copies_count_for_no_limit": ("compile_once", (2, 0), (2, 0)),
+    "config_in_threads": ("inherit_config", (2, 12), (2, 0)),
+    "random_masks_reentrant": ("private_rng", (2, 0), (2, 12)),
+    "random_masks_nonreentrant": ("private_rng", (2, 0), (2, 12)),
+    "random_stream_of_others": ("private_rng", (2, 0), (2, 12)),
+    "engine_under_the_lock": ("no_circle", (2, 0), (2, 0)),
+    "eager_module_that_says_it_runs": ("readers_writer", (2, 0), (2, 0)),
+    "running_beside_trace": ("readers_writer", (2, 0), (2, 0)),
+}
+#: scenario: guard with which, and without which, it is good
+GOOD = {
+    "compiled_call_in_region": "private_rng",
+    "readers_that_come_to_trace": "readers_writer",
+    "compiles_after_warm_up": "",
+}
+
+
+def more(name: str, *guards: str) -> list[str]:
+    return outcome(name, guards, module="more_scenarios")
+
+
+@pytest.mark.parametrize("name", CURED)
+def test_it_is_red_without_a_guard(name: str) -> None:
+    assert bool(more(name)) is (NOW >= CURED[name][1])
+
+
+@pytest.mark.parametrize("name", CURED)
+def test_it_is_green_with_its_guard(name: str) -> None:
+    guard, _, works = CURED[name]
+    found = more(name, guard)
+    if works <= NOW:
+        assert found == []
+    else:
+        assert "GuardRefused" in found[0]
+
+
+@pytest.mark.parametrize("name", GOOD)
+def test_it_is_good_with_and_without(name: str) -> None:
+    guard = GOOD[name]
+    assert more(name) == []
+    if guard and not (guard == "private_rng" and NOW < (2, 12)):
+        assert more(name, guard) == []
