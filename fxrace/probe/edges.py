@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import itertools
 import threading
+import weakref
 from typing import Any
 
 from fxrace.probe.recorder import Recorder
@@ -32,13 +33,14 @@ class _Self(threading.local):
 
 
 class Edges:
-    """``release`` and ``acquire`` by any object that takes attributes. No lock is taken."""
+    """``release`` and ``acquire`` by any object. No lock is taken."""
 
     def __init__(self, recorder: Recorder, regions: Regions) -> None:
         self._recorder, self._regions = recorder, regions
         self._self = _Self()
         self._numbers = itertools.count(1)
         self._releases: dict[str, int] = {}
+        self._keys: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()
         regions.outermost(self._introduce, self._tell_joiners)
 
     def release(self, thing: Any, what: str) -> None:
@@ -69,10 +71,13 @@ class Edges:
 
     def key_of(self, thing: Any, what: str) -> str:
         """The same short name for the same object, for as long as it lives."""
-        key = getattr(thing, _KEY, None)
+        key = getattr(thing, _KEY, None) or self._keys.get(thing)
         if key is None:
             key = f"{what}:{next(self._numbers)}"
-            setattr(thing, _KEY, key)
+            try:
+                setattr(thing, _KEY, key)
+            except AttributeError:  # a plain lock takes no attributes, but can be referred to
+                self._keys[thing] = key
         return str(key)
 
     def _introduce(self) -> None:

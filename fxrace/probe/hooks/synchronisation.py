@@ -3,8 +3,10 @@
 What one thread did before it handed something over comes before what the other does after it
 took it; without these edges two traces one after the other would pass for a race. Python-level
 classes of the standard library are wrapped, each method once, for all objects made before or
-after; ``queue.SimpleQueue`` and plain locks are C and stay unseen. Events that ``threading``
-makes for itself are left alone: they are set while a thread is not yet its own.
+after. ``queue.SimpleQueue`` is C: those made while the hooks are on, by that name, are of a class
+of ours below it. Plain locks are C and left alone; those that a thread holds by a ``with`` block
+round a region are read from its stack. Events that ``threading`` makes for itself are left
+alone: they are set while a thread is not yet its own.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from functools import wraps
 from typing import Any
 
 from fxrace.probe.edges import Edges
+from fxrace.probe.held_locks import held_now
 from fxrace.probe.hooks import Detach, in_reverse, replaced
 from fxrace.probe.participants import participants
 from fxrace.probe.watching import Watching
@@ -31,7 +34,10 @@ _INTERNAL = "threading"
 
 def attach(watching: Watching) -> Detach:
     edges = Edges(watching.recorder, watching.regions)
+    locks = _PlainLocks(edges)
+    watching.regions.outermost(locks.entering, locks.leaving)
     return in_reverse(
+        replaced(queue, "SimpleQueue", _simple_queue(edges)),
         _wrap(threading.Thread, "start", lambda real: _start(edges, real)),
         _wrap(threading.Thread, "join", lambda real: _join(edges, real)),
         _wrap(queue.Queue, "put", lambda real: _releases(edges, "queue", real)),
@@ -148,6 +154,59 @@ def _barrier(edges: Edges, real: _Wrapped) -> _Wrapped:
         return turn
 
     return wait
+
+
+class _PlainLocks:
+    """The plain locks that were held round each thread's outermost region, while it lasts.
+
+    They are held at both its borders, so whoever holds one of them at a later region comes after.
+    """
+
+    def __init__(self, edges: Edges) -> None:
+        self._edges = edges
+        self._held: dict[int, list[Any]] = {}
+
+    def entering(self) -> None:
+        held = held_now()
+        if held:
+            self._held[threading.get_ident()] = held
+        for lock in held:
+            self._edges.acquire(lock, "with")
+
+    def leaving(self) -> None:
+        for lock in self._held.pop(threading.get_ident(), ()):
+            self._edges.release(lock, "with")
+
+
+def _simple_queue(edges: Edges) -> type:
+    real = queue.SimpleQueue
+
+    class SimpleQueue(real):  # type: ignore[misc,valid-type]
+        """``queue.SimpleQueue``, with its hand-overs on record."""
+
+        def __new__(cls) -> Any:
+            """An executor's own queue is left alone: its work items are told already."""
+            maker = str(sys._getframe(1).f_globals.get("__name__"))
+            return real() if maker.startswith("concurrent.") else super().__new__(cls)
+
+        def put(self, item: Any, block: bool = True, timeout: float | None = None) -> None:  # noqa: FBT001, FBT002
+            edges.release(self, "queue")
+            super().put(item, block, timeout)
+
+        def get(self, block: bool = True, timeout: float | None = None) -> Any:  # noqa: FBT001, FBT002
+            with participants.idle("queue"):
+                item = super().get(block, timeout)
+            edges.acquire(self, "queue")
+            return item
+
+        def put_nowait(self, item: Any) -> None:
+            self.put(item, block=False)
+
+        def get_nowait(self) -> Any:
+            return self.get(block=False)
+
+    SimpleQueue.__module__, SimpleQueue.__qualname__ = real.__module__, real.__qualname__
+    return SimpleQueue
 
 
 def _internal() -> bool:
