@@ -22,6 +22,7 @@ from fxrace.probe.recorder import Recorder
 from fxrace.probe.regions import Regions, stack_of
 from fxrace.probe.states import told
 
+_Who = tuple[int, str]  # an ident is used again once its thread has ended
 _PASSED_THROUGH = ("torch/utils/_config_module.py", "contextlib.py", "unittest/mock.py")
 
 
@@ -41,7 +42,7 @@ class Settings:
     def __init__(self, recorder: Recorder, regions: Regions, unset: object) -> None:
         self._recorder, self._regions, self._unset = recorder, regions, unset
         self._modules: dict[str, tuple[Any, str]] = {}
-        self._made: dict[str, dict[int, Setting]] = {}
+        self._made: dict[str, dict[_Who, Setting]] = {}
         self._told: set[tuple[object, ...]] = set()
 
     def made(self, module: Any, name: str, value: object, caller: FrameType | None) -> None:
@@ -52,8 +53,9 @@ class Settings:
         setting = f"{module.__name__.removeprefix('torch.').removeprefix('_')}.{name}"
         setting = setting.replace(".config.", ".")
         self._modules[setting] = (module, name)
-        self._made.setdefault(setting, {})[threading.get_ident()] = Setting(
-            thread=threading.current_thread().name, value=told(value), frames=stack_of(frame),
+        who = _who()
+        self._made.setdefault(setting, {})[who] = Setting(
+            thread=who[1], value=told(value), frames=stack_of(frame),
             block=self._regions.is_in("config"),
         )  # fmt: skip
 
@@ -61,15 +63,15 @@ class Settings:
         """The current thread begins to compile: say which settings of others it does not share."""
         if not self._made:
             return
-        me = threading.get_ident()
+        me = _who()
         for setting, by_thread in list(self._made.items()):
             seen, shared = self._seen(setting)
             if me in by_thread:
                 continue
-            for ident, other in list(by_thread.items()):
+            for maker, other in list(by_thread.items()):
                 # A shared value is news only where it is another thread's, for a while.
                 news = other.block and other.value == seen if shared else other.value != seen
-                key = (setting, ident, other.value, me, seen)
+                key = (setting, maker, other.value, me, seen)
                 if news and key not in self._told:
                     self._told.add(key)
                     self._tell(setting, other, seen, caller)
@@ -92,6 +94,10 @@ class Settings:
             seen={"thread": threading.current_thread().name, "value": seen,
                   "frames": stack_of(caller)},
         )  # fmt: skip
+
+
+def _who() -> _Who:
+    return threading.get_ident(), threading.current_thread().name
 
 
 def _program(frame: FrameType | None) -> FrameType | None:

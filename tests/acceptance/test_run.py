@@ -21,20 +21,31 @@ PROGRAMS = Path(__file__).with_name("programs")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Named:
-    """What must be said of a racy program: (pattern, State), and stacks on both sides or not."""
+    """What must be said of a racy program, beside the stacks of two threads."""
 
     pattern: str
-    state: str | None
-    stacks: int
+    state: str
+    hazard: str
 
 
 NAMED = {
-    "server": Named(pattern="meeting", state="fx.tracing_flag", stacks=2),
-    "overlapping_traces": Named(pattern="exception", state="fx.patcher", stacks=2),
-    "eager_flex": Named(pattern="exception", state="fx.patcher", stacks=2),
-    "cold_pool": Named(pattern="recompile_limit", state=None, stacks=0),
-    "main_config": Named(pattern="recompile_limit", state=None, stacks=0),
-}
+    "server": Named(pattern="meeting", state="fx.tracing_flag", hazard="fx-flag-crash"),
+    "overlapping_traces": Named(
+        pattern="exception", state="fx.patcher", hazard="fx-patcher-assert"
+    ),
+    "eager_flex": Named(pattern="exception", state="fx.patcher", hazard="fx-patcher-assert"),
+    "cold_pool": Named(
+        pattern="recompile_limit", state="dynamo.cache_entries",
+        hazard="dynamo-limit-exhausted-by-threads",
+    ),
+    "main_config": Named(
+        pattern="config_divergence", state="dynamo.config_of_context",
+        hazard="dynamo-config-not-inherited",
+    ),
+    "checkpoint_dropout": Named(
+        pattern="checkpoint_rng", state="rng.cpu", hazard="checkpoint-rng-race"
+    ),
+}  # fmt: skip
 
 
 def of_run(folder: Path) -> dict[str, Any]:
@@ -54,7 +65,18 @@ def test_a_racy_program_is_named(name: str, tmp_path: Path) -> None:
     assert ran.status == 66, ran.stderr
     wanted, found = NAMED[name], of_run(tmp_path)["findings"]
     (hit,) = [f for f in found if (f["pattern"], f["state"]) == (wanted.pattern, wanted.state)]
-    assert sum(1 for side in hit["sides"] if side["stack"]) >= wanted.stacks
+    assert hit["hazard"] == wanted.hazard
+    assert hit["tier"] in ("T0", "T1")
+    assert len({side["thread"] for side in hit["sides"]}) == 2
+    assert all(side["stack"] for side in hit["sides"])
+    assert all(_reaches(side["stack"], f"{name}_racy.py") for side in hit["sides"])
+    assert Path(hit["repro"]).name == f"{wanted.hazard}.py"
+    assert hit["remedy"]
+    assert hit["references"] or wanted.hazard == "checkpoint-rng-race"
+
+
+def _reaches(stack: list[dict[str, Any]], file: str) -> bool:
+    return any(Path(frame["file"]).name == file for frame in stack)
 
 
 @pytest.mark.parametrize("name", NAMED)
@@ -64,6 +86,20 @@ def test_its_fixed_twin_passes(name: str, tmp_path: Path) -> None:
     document = of_run(tmp_path)
     assert document["regions"], "it does trace or compile"
     assert not [f for f in document["findings"] if f["tier"] in ("T0", "T1", "T2")]
+
+
+def test_a_limit_that_a_program_uses_up_by_itself_is_no_race(tmp_path: Path) -> None:
+    text = """
+import torch
+model = torch.compile(lambda x: x * 2, backend="eager", dynamic=False)
+for size in range(2, 14): model(torch.ones(size))
+"""
+    ran = fxrace("run", "--", written(tmp_path, text), cwd=tmp_path)
+    assert ran.status == 0, ran.stderr
+    (finding,) = of_run(tmp_path)["findings"]
+    assert (finding["pattern"], finding["tier"]) == ("recompile_limit", "T4")
+    assert finding["hazard"] is None
+    assert "uncatalogued" in ran.stderr
 
 
 def test_the_tracing_thread_is_shown_beside_the_crashing_one(tmp_path: Path) -> None:
