@@ -22,7 +22,11 @@ HAZARD = {
     "remedy": "set it in every thread, or start threads in contextvars.copy_context().run",
     "since": "2.12",
     "evidence": {
-        "2.13.0": "seen, 1 of 1; guarded CLEAN 1 of 1",
+        "2.6.0": "CLEAN 1 of 1; guarded CLEAN 1 of 1",
+        "2.12.0": "WRONG 1 of 1; guarded CLEAN 1 of 1",
+        "2.13.0": "WRONG 1 of 1; guarded CLEAN 1 of 1",
+        "2.14.1": "WRONG 1 of 1; guarded CLEAN 1 of 1",
+        "2.15.0": "WRONG 1 of 1; guarded CLEAN 1 of 1",
     },
     "references": ("pytorch/pytorch#186537",),
     "silent": True,
@@ -37,7 +41,7 @@ def run(*, guarded):
     setattr(config, option, 77)
     executions = []
 
-    def backend(graph, inputs):
+    def backend(graph, _inputs):
         def counted(*arguments):
             executions.append(1)
             return graph(*arguments)

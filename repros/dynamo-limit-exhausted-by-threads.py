@@ -18,12 +18,16 @@ HAZARD = {
     "layer": "dynamo",
     "states": ("dynamo.cache_entries",),
     "regions": (),
-    "patterns": ("recompile_limit", "duplicate_compile"),
+    "patterns": ("recompile_limit",),
     "racy": "WRONG",
     "remedy": "warm up each function in one thread, or a double-checked lock round first calls",
     "since": "2.6",
     "evidence": {
-        "2.13.0": "seen, 1 of 1; guarded CLEAN 1 of 1",
+        "2.6.0": "WRONG 1 of 1; guarded CLEAN 1 of 1",
+        "2.12.0": "WRONG 1 of 1; guarded CLEAN 1 of 1",
+        "2.13.0": "WRONG 1 of 1; guarded CLEAN 1 of 1",
+        "2.14.1": "WRONG 1 of 1; guarded CLEAN 1 of 1",
+        "2.15.0": "WRONG 1 of 1; guarded CLEAN 1 of 1",
     },
     "references": ("pytorch/pytorch#123177", "pytorch/pytorch#105943"),
     "silent": True,
@@ -49,7 +53,7 @@ class Counting:
 def run(*, guarded):
     compiles, executions, arrived = [], [], threading.Semaphore(0)
 
-    def backend(graph, inputs):
+    def backend(graph, _inputs):
         if not compiles and not guarded:
             for _ in range(THREADS):
                 assert arrived.acquire(timeout=BOUND_S)

@@ -25,7 +25,11 @@ HAZARD = {
     "since": "2.6",
     "fixed_in": "2.14",
     "evidence": {
-        "2.13.0": "seen, 1 of 1; guarded CLEAN 1 of 1",
+        "2.6.0": "RAISED 1 of 1; guarded CLEAN 1 of 1",
+        "2.12.0": "RAISED 1 of 1; guarded CLEAN 1 of 1",
+        "2.13.0": "RAISED 1 of 1; guarded CLEAN 1 of 1",
+        "2.14.1": "CLEAN 1 of 1; guarded CLEAN 1 of 1",
+        "2.15.0": "CLEAN 1 of 1; guarded CLEAN 1 of 1",
     },
     "references": ("pytorch/pytorch#126024", "pytorch/pytorch#168999"),
 }

@@ -17,12 +17,16 @@ HAZARD = {
     "layer": "fx",
     "states": ("fx.patcher",),
     "regions": (),
-    "patterns": ("exception", "meeting", "overlap"),
+    "patterns": ("exception", "meeting"),
     "racy": "RAISED",
     "remedy": "one lock round every trace",
     "since": "2.6",
     "evidence": {
-        "2.13.0": "seen, 1 of 1; guarded CLEAN 1 of 1",
+        "2.6.0": "RAISED 1 of 1; guarded CLEAN 1 of 1",
+        "2.12.0": "RAISED 1 of 1; guarded CLEAN 1 of 1",
+        "2.13.0": "RAISED 1 of 1; guarded CLEAN 1 of 1",
+        "2.14.1": "RAISED 1 of 1; guarded CLEAN 1 of 1",
+        "2.15.0": "RAISED 1 of 1; guarded CLEAN 1 of 1",
     },
     "references": ("pytorch/pytorch#189884", "pytorch/pytorch#187589"),
 }

@@ -81,8 +81,6 @@ def _contradiction(hazard: Hazard) -> str | None:
         return f"a racy twin that ends {hazard.racy.value} shows nothing"
     if hazard.device not in DEVICES:
         return f"device {hazard.device!r} is none of {', '.join(DEVICES)}"
-    if not hazard.patterns:
-        return "no pattern, so that no finding could ever be of this hazard"
     return None if hazard.timeout_s > 0 else "timeout_s is not above 0"
 
 

@@ -1,0 +1,84 @@
+"""A setting patched for one block stays for good: two threads' patches put back each other's value.
+
+Settings are the process's and a patch puts back what it saw. A enters, B enters, A leaves, B
+leaves: B puts A's value back. Here errors of the compiler stay suppressed, in silence.
+Remedy: one lock round every patch.
+"""
+
+import os
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
+
+import torch
+import torch._dynamo
+
+HAZARD = {
+    "title": "overlapping config.patch blocks leave a setting behind",
+    "layer": "config",
+    "states": ("dynamo.config",),
+    "regions": ("config",),
+    "patterns": ("overlap", "leak", "race"),
+    "racy": "WRONG",
+    "remedy": "set options once before threads start, or one lock round every patch",
+    "since": "2.6",
+    "fixed_in": "2.12",
+    "evidence": {},
+    "references": ("pytorch/pytorch#118260", "pytorch/pytorch#118390"),
+    "silent": True,
+}
+BOUND_S = 30
+
+
+class Telling:
+    """A lock that says when somebody has to wait for it."""
+
+    def __init__(self, moved):
+        self.lock, self.moved = threading.Lock(), moved
+
+    def __enter__(self):
+        if not self.lock.acquire(blocking=False):
+            self.moved.set()
+            assert self.lock.acquire(timeout=BOUND_S)
+
+    def __exit__(self, *error):
+        self.lock.release()
+
+
+def crossed(first, second, *, locked):
+    """One enters, two enters, one leaves, two leaves; locked keeps the two apart."""
+    entered, moved, left = (threading.Event() for _ in range(3))
+    lock = Telling(moved) if locked else nullcontext()
+
+    def one():
+        try:
+            with lock:
+                return first(lambda: (entered.set(), moved.wait(BOUND_S)))
+        finally:
+            left.set()
+
+    def two():
+        assert entered.wait(BOUND_S)
+        with lock:
+            return second(lambda: (moved.set(), left.wait(BOUND_S)))
+
+    pool = ThreadPoolExecutor(2)
+    return pool.submit(one), pool.submit(two)
+
+
+def run(*, guarded):
+    def body(park):
+        with torch._dynamo.config.patch(suppress_errors=True):
+            park()
+
+    for one in crossed(body, body, locked=guarded):
+        one.result(BOUND_S)
+    left = torch._dynamo.config.suppress_errors
+    return ("WRONG" if left else "CLEAN"), f"after both blocks suppress_errors is {left}"
+
+
+if __name__ == "__main__":
+    verdict, reason = run(guarded="--guarded" in sys.argv[1:])
+    print(verdict, reason, flush=True)
+    os._exit({"CLEAN": 0, "SKIPPED": 77}.get(verdict, 66))

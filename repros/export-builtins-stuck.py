@@ -1,0 +1,90 @@
+"""After two overlapping exports max() and min() of the whole process are torch's stand-ins.
+
+Non-strict export replaces builtins.max and min and puts back what it saw. A begins, B begins, A
+ends, B ends and puts A's stand-ins back, for every thread and for good; is_compiling() may stay
+True as well. Remedy: one lock round every export.
+"""
+
+import builtins
+import os
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
+
+import torch
+
+HAZARD = {
+    "title": "overlapping exports leave builtins.max and min replaced for the process",
+    "layer": "export",
+    "states": ("builtins.max", "builtins.min", "compiler.is_compiling", "compiler.is_exporting"),
+    "regions": (),
+    "patterns": ("leak",),
+    "racy": "WRONG",
+    "remedy": "one lock round every export, or a process per export",
+    "since": "2.12",
+    "evidence": {},
+    "silent": True,
+}
+BOUND_S = 30
+
+
+class Telling:
+    """A lock that says when somebody has to wait for it."""
+
+    def __init__(self, moved):
+        self.lock, self.moved = threading.Lock(), moved
+
+    def __enter__(self):
+        if not self.lock.acquire(blocking=False):
+            self.moved.set()
+            assert self.lock.acquire(timeout=BOUND_S)
+
+    def __exit__(self, *error):
+        self.lock.release()
+
+
+def crossed(first, second, *, locked):
+    """One enters, two enters, one leaves, two leaves; locked keeps the two apart."""
+    entered, moved, left = (threading.Event() for _ in range(3))
+    lock = Telling(moved) if locked else nullcontext()
+
+    def one():
+        try:
+            with lock:
+                return first(lambda: (entered.set(), moved.wait(BOUND_S)))
+        finally:
+            left.set()
+
+    def two():
+        assert entered.wait(BOUND_S)
+        with lock:
+            return second(lambda: (moved.set(), left.wait(BOUND_S)))
+
+    pool = ThreadPoolExecutor(2)
+    return pool.submit(one), pool.submit(two)
+
+
+def run(*, guarded):
+    x, before = torch.ones(3), builtins.max
+
+    def exporting(park):
+        class Exported(torch.nn.Module):
+            def forward(self, x):
+                park()
+                return x * 2
+
+        return torch.export.export(Exported(), (x,), strict=False)
+
+    for one in crossed(exporting, exporting, locked=guarded):
+        one.exception(BOUND_S)  # which of them fails is export-two-exports' business
+    compiling = torch.compiler.is_compiling()
+    told = f"builtins.max is a {type(builtins.max).__name__}, is_compiling() is {compiling}"
+    right = builtins.max is before and not compiling
+    return ("CLEAN" if right else "WRONG"), f"with no export running {told}"
+
+
+if __name__ == "__main__":
+    verdict, reason = run(guarded="--guarded" in sys.argv[1:])
+    print(verdict, reason, flush=True)
+    os._exit({"CLEAN": 0, "SKIPPED": 77}.get(verdict, 66))

@@ -1,0 +1,92 @@
+"""An annotation of a thread that has ended marks every later graph of the process.
+
+annotate saves what a dictionary of the process holds and puts it back. A enters, B enters and
+saves A's annotation, A leaves, B leaves and puts A's annotation back, for good.
+Remedy: one lock round whatever annotates, eager flex_attention included.
+"""
+
+import os
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
+
+import torch
+import torch.fx.traceback as traceback
+from torch.fx.experimental.proxy_tensor import make_fx
+
+HAZARD = {
+    "title": "overlapping annotate() blocks leave an annotation on every later graph",
+    "layer": "fx",
+    "states": ("fx.traceback_meta",),
+    "regions": (),
+    "patterns": ("leak", "overlap", "race"),
+    "racy": "WRONG",
+    "remedy": "one lock round annotate, eager flex_attention and create_block_mask",
+    "since": "2.12",
+    "evidence": {},
+    "silent": True,
+}
+BOUND_S = 30
+
+
+class Telling:
+    """A lock that says when somebody has to wait for it."""
+
+    def __init__(self, moved):
+        self.lock, self.moved = threading.Lock(), moved
+
+    def __enter__(self):
+        if not self.lock.acquire(blocking=False):
+            self.moved.set()
+            assert self.lock.acquire(timeout=BOUND_S)
+
+    def __exit__(self, *error):
+        self.lock.release()
+
+
+def crossed(first, second, *, locked):
+    """One enters, two enters, one leaves, two leaves; locked keeps the two apart."""
+    entered, moved, left = (threading.Event() for _ in range(3))
+    lock = Telling(moved) if locked else nullcontext()
+
+    def one():
+        try:
+            with lock:
+                return first(lambda: (entered.set(), moved.wait(BOUND_S)))
+        finally:
+            left.set()
+
+    def two():
+        assert entered.wait(BOUND_S)
+        with lock:
+            return second(lambda: (moved.set(), left.wait(BOUND_S)))
+
+    pool = ThreadPoolExecutor(2)
+    return pool.submit(one), pool.submit(two)
+
+
+def run(*, guarded):
+    if not hasattr(traceback, "annotate"):
+        return "SKIPPED", "this torch has no torch.fx.traceback.annotate"
+
+    def annotating(stage):
+        def body(park):
+            with traceback.annotate({"stage": stage}):
+                park()
+
+        return body
+
+    for one in crossed(annotating(1), annotating(2), locked=guarded):
+        one.result(BOUND_S)
+    with traceback.preserve_node_meta():
+        graph = make_fx(lambda x: x.cos(), record_module_stack=False)(torch.ones(3)).graph
+    marked = [n.meta["custom"] for n in graph.nodes if n.meta.get("custom")]
+    told = f"an unrelated graph has {len(marked)} annotated nodes {marked[:1]}"
+    return ("WRONG" if marked else "CLEAN"), told
+
+
+if __name__ == "__main__":
+    verdict, reason = run(guarded="--guarded" in sys.argv[1:])
+    print(verdict, reason, flush=True)
+    os._exit({"CLEAN": 0, "SKIPPED": 77}.get(verdict, 66))

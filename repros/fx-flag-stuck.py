@@ -1,0 +1,91 @@
+"""Two overlapping FX traces leave the tracing flag on: no compiled function runs any more.
+
+A enters, B enters and saves the flag as A set it, A leaves, B leaves and puts that back. Every
+compiled call of the process then raises, in every thread, though nothing traces.
+Remedy: one lock round every trace.
+"""
+
+import os
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
+
+import torch
+from torch.fx.experimental.proxy_tensor import make_fx
+
+HAZARD = {
+    "title": "after two overlapping traces every compiled call in the process raises",
+    "layer": "fx",
+    "states": ("fx.tracing_flag",),
+    "regions": (),
+    "patterns": ("leak", "overlap", "race"),
+    "racy": "RAISED",
+    "remedy": "one lock round every trace; nothing but a restart heals the process",
+    "since": "2.6",
+    "fixed_in": "2.14",
+    "evidence": {},
+    "references": ("pytorch/pytorch#187589", "pytorch/pytorch#168999"),
+}
+BOUND_S = 30
+
+
+class Telling:
+    """A lock that says when somebody has to wait for it."""
+
+    def __init__(self, moved):
+        self.lock, self.moved = threading.Lock(), moved
+
+    def __enter__(self):
+        if not self.lock.acquire(blocking=False):
+            self.moved.set()
+            assert self.lock.acquire(timeout=BOUND_S)
+
+    def __exit__(self, *error):
+        self.lock.release()
+
+
+def crossed(first, second, *, locked):
+    """One enters, two enters, one leaves, two leaves; locked keeps the two apart."""
+    entered, moved, left = (threading.Event() for _ in range(3))
+    lock = Telling(moved) if locked else nullcontext()
+
+    def one():
+        try:
+            with lock:
+                return first(lambda: (entered.set(), moved.wait(BOUND_S)))
+        finally:
+            left.set()
+
+    def two():
+        assert entered.wait(BOUND_S)
+        with lock:
+            return second(lambda: (moved.set(), left.wait(BOUND_S)))
+
+    pool = ThreadPoolExecutor(2)
+    return pool.submit(one), pool.submit(two)
+
+
+def run(*, guarded):
+    x, compiled = torch.ones(3), torch.compile(lambda x: x.sin() + 1, backend="eager")
+    expected = compiled(x)
+    traces = crossed(
+        lambda park: make_fx(lambda x: (park(), x.cos())[1])(x),
+        lambda park: make_fx(lambda x: (park(), x.sin())[1])(x),
+        locked=guarded,
+    )
+    failed = [type(e).__name__ for t in traces if (e := t.exception(BOUND_S)) is not None]
+    assert set(failed) <= {"AssertionError"}, failed
+    try:
+        assert torch.equal(compiled(x), expected)
+    except RuntimeError as error:
+        if "FX to symbolically trace" in str(error):
+            return "RAISED", f"with no trace running: {error}".splitlines()[0]
+        raise
+    return "CLEAN", "compiled calls work after both traces"
+
+
+if __name__ == "__main__":
+    verdict, reason = run(guarded="--guarded" in sys.argv[1:])
+    print(verdict, reason, flush=True)
+    os._exit({"CLEAN": 0, "SKIPPED": 77}.get(verdict, 66))
