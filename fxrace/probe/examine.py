@@ -63,7 +63,10 @@ def _limits(state: State, present: tuple[int, int]) -> str:
     """What cannot be seen of a State that is read: empty for most."""
     if not state.shared_in(present):
         return _bounds(state)
-    return f"only its leaks are seen: {state.unhooked}" if state.unhooked else ""
+    if not state.unhooked:
+        return ""
+    seen = "only its leaks are seen" if state.keeping is Keeping.RESTORED else "not watched"
+    return f"{seen}: {state.unhooked}"
 
 
 def _bounds(state: State) -> str:
