@@ -1,4 +1,4 @@
-"""Python's builtins and ``math``, which tracing patches."""
+"""Python's builtins and ``math``, which tracing patches, by what they are."""
 
 from __future__ import annotations
 
@@ -11,11 +11,7 @@ from fxrace.probe.operations import Kind, Operation
 
 def run(_: Any) -> Any:
     found = {**vars(builtins), **vars(math)}
-    return {
-        name: f"{getattr(value, '__module__', None)}.{value.__qualname__}"
-        for name, value in found.items()
-        if hasattr(value, "__qualname__")
-    }
+    return {name: type(value).__name__ for name, value in found.items() if callable(value)}
 
 
 operation = Operation(run=run, kind=Kind.OBSERVER)

@@ -6,7 +6,7 @@ import sys
 import types
 from typing import Any
 
-from fxrace.probe.operations import Kind, Operation
+from fxrace.probe.operations import Cost, Kind, Operation
 
 
 def run(_: Any) -> Any:
@@ -18,4 +18,4 @@ def run(_: Any) -> Any:
     ]
 
 
-operation = Operation(run=run, kind=Kind.OBSERVER)
+operation = Operation(run=run, kind=Kind.OBSERVER, cost=Cost.MEDIUM)

@@ -1,4 +1,4 @@
-"""Attributes of ``nn.Module`` itself."""
+"""Attributes of ``nn.Module`` itself, functions by where their code is."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ from fxrace.probe.operations import Kind, Operation
 
 
 def run(_: Any) -> Any:
-    return {
-        name: getattr(value, "__qualname__", str(type(value)))
-        for name, value in vars(torch.nn.Module).items()
-    }
+    found = list(vars(torch.nn.Module).items())
+    codes = [(name, getattr(value, "__code__", None)) for name, value in found]
+    return {name: code and (code.co_name, code.co_firstlineno) for name, code in codes}
 
 
 operation = Operation(run=run, kind=Kind.OBSERVER, quick=True)

@@ -1,4 +1,4 @@
-"""Every attribute of ``torch.Tensor``."""
+"""Every attribute of ``torch.Tensor``, functions by where their code is."""
 
 from __future__ import annotations
 
@@ -10,11 +10,9 @@ from fxrace.probe.operations import Kind, Operation
 
 
 def run(_: Any) -> Any:
-    return {
-        name: f"{getattr(value, '__module__', None)}.{getattr(value, '__qualname__', type(value))}"
-        for name, value in list(vars(torch.Tensor).items())
-        if not name.startswith("__doc")
-    }
+    found = list(vars(torch.Tensor).items())
+    codes = [(name, getattr(value, "__code__", None)) for name, value in found]
+    return {name: code and (code.co_name, code.co_firstlineno) for name, code in codes}
 
 
 operation = Operation(run=run, kind=Kind.OBSERVER)

@@ -1,23 +1,21 @@
-"""Every function of ``torch``, ``torch.nn.functional`` and ``torch.autograd``."""
+"""Every function of ``torch``, ``torch.nn.functional`` and more, by where its code is."""
 
 from __future__ import annotations
 
-import types
 from typing import Any
 
 import torch
+import torch.nn.init
+import torch.utils.checkpoint
 
 from fxrace.probe.operations import Kind, Operation
 
 
 def run(_: Any) -> Any:
-    spaces = {"torch": torch, "functional": torch.nn.functional, "autograd": torch.autograd}
-    return {
-        f"{space}.{name}": f"{value.__module__}.{value.__qualname__}"
-        for space, module in spaces.items()
-        for name, value in list(vars(module).items())
-        if isinstance(value, types.FunctionType)
-    }
+    modules = (torch, torch.nn.functional, torch.autograd, torch.utils.checkpoint, torch.nn.init)
+    found = [item for module in modules for item in list(vars(module).items())]
+    codes = [(name, value.__code__) for name, value in found if type(value) is type(run)]
+    return {name: (code.co_name, code.co_firstlineno) for name, code in codes}
 
 
 operation = Operation(run=run, kind=Kind.OBSERVER)
