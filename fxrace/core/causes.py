@@ -116,10 +116,14 @@ def _with_leak(home: Finding, leak: Finding) -> Finding:
 
 
 def _with_race(home: Finding, race: Finding) -> Finding:
-    """The race as evidence; its other thread where the failure knows only its victim."""
+    """The race as evidence; its other thread where the failure knows only its victim, both where
+    a leak knows none.
+    """
     seen = {side.thread for side in home.sides}
     missing = [side for side in race.sides if side.thread not in seen]
     sides = (*home.sides, *missing[:1]) if len(home.sides) == 1 else home.sides
+    if home.tier is Tier.LEAK and not any(side.stack for side in home.sides):
+        sides = race.sides  # a leak alone knows no thread
     told = tuple(f"evidence: {symptom}" for symptom in race.symptoms)
     return replace(home, sides=sides, symptoms=(*home.symptoms, *told))
 

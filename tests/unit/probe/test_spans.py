@@ -14,16 +14,23 @@ from torch._dynamo import compiled_autograd
 from torch._inductor import hooks as inductor_hooks
 from torch._library import fake_impl
 from torch.fx import _lazy_graph_module, traceback
+from torch.utils import _python_dispatch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from fxrace.core.borrowing import unordered
+from fxrace.core.detect import findings_in
+from fxrace.core.evidence import Evidence
 from fxrace.launch.record_file import read_trace
 from fxrace.probe.attach import attached
 from fxrace.probe.spans import Spans
+from fxrace.probe.states import record_leaks, snapshot
+from fxrace.records.finding import Tier
+from fxrace.records.outcome import Ending, Stop
 from fxrace.records.trial import Trial
 from tests.unit.probe.recording import BOUND_S, Recording, Side
 
 TRIAL = Trial(target="t:run", knobs={"pressure": "none"})
+ENDING = Ending(stop=Stop.EXITED, code=0, duration_s=1.0, overhead_s=0.0)
 
 
 class Mode(TorchDispatchMode):
@@ -78,6 +85,34 @@ def test_two_threads_in_one_kind_of_block_are_a_race_with_two_stacks(
     assert pair.second.stack[-1].function.endswith(
         "test_two_threads_in_one_kind_of_block_are_a_race_with_two_stacks"
     )
+
+
+def test_a_flag_that_two_modes_left_on_is_named_with_both_threads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for flag in [name for name in vars(_python_dispatch) if name.startswith("_is_in_")]:
+        monkeypatch.setattr(_python_dispatch, flag, False)  # and put back, since the race is real
+    inside, leave = threading.Event(), threading.Event()
+
+    def first_side() -> None:
+        with Mode():
+            inside.set()
+            assert leave.wait(BOUND_S)
+
+    before = snapshot()
+    with watched(tmp_path) as recording:
+        side = Side(first_side, name="first")
+        assert inside.wait(BOUND_S)
+        with Mode():
+            leave.set()
+            side.result()
+    record_leaks(recording.recorder, before)
+    trace = read_trace(tmp_path / "events.jsonl")
+    evidence = Evidence(trial=TRIAL, trace=trace, ending=ENDING, reference=None)
+    (found,) = (one for one in findings_in(evidence) if one.tier is Tier.LEAK)
+    assert found.state == "dispatch.in_mode"
+    here = threading.current_thread().name
+    assert [(one.thread, bool(one.stack)) for one in found.sides] == [("first", True), (here, True)]
 
 
 @pytest.mark.parametrize("kind", BLOCKS)
