@@ -37,6 +37,15 @@ absent     what, reason: what would be watched is not in this torch or machine; 
 skipped    reason
 broken     part, reason
 measured   values {name: bool, number or text}: what an arm of a claim's experiment saw
+pair       a, b, grain, strategy, points, stopped, schedules (runs in all), preemption_bound,
+           exhausted, slips, blocked, drift, differences, unconfirmed, verdict (``PairVerdict``),
+           reason, duration_s: one pair of operations, explored
+difference a, b, wrong: a | b | quiescent | again (b after both) | hung | crashed, tier, symptom,
+           error (of the side that came out wrong, or None), state (a name of the registry, else
+           ``module:attribute``, else None), proof (``interference_cause.Proof``), others_off,
+           value {before, during, after}, point (where a was stopped), b_point (where b was, in a
+           two-point schedule), count (stops with this effect), shown {k, n} (runs with this stop
+           alone), region (what had the State borrowed), frames {a, b}, locks {a, b}, fingerprint
 note       text
 beat       what: a long wait that is no hang
 summary    see ``harness.contracts.Summary``
