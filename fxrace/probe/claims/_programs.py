@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from fxrace.probe.claims._bench import Bench
 
 Work = Callable[[], Any]
-LENGTH, HEADS, WIDTH = 32, 2, 16
+#: flex_attention's blocks are 128 long.
+LENGTH, HEADS, WIDTH = 128, 2, 16
 _numbers = itertools.count()
 
 
@@ -50,6 +51,13 @@ def vector(bench: Bench, size: int = 8) -> Any:
     import torch
 
     return torch.ones(size, device=bench.device, requires_grad=True)
+
+
+def matmuls(x: Any) -> Any:
+    """Its backward is one that inductor's pattern matcher rewrites, and traces to do so."""
+    import torch
+
+    return torch.nn.functional.gelu(x @ x.T) @ x + x
 
 
 def calling(function: Any, x: Any) -> Work:

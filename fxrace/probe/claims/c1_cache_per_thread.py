@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 RULE = Rule(
     test=lambda values: values["compiles"] > 0,  # type: ignore[operator]
-    true="{compiles} new compiles in a thread that called what another thread had compiled",
+    true="new compiles in a thread that called what another thread had compiled: {compiles}",
     false="no new compile in a thread that called what another thread had compiled",
 )
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 CALLS = Rule(
     test=lambda values: values["compiles"] > 0,  # type: ignore[operator]
-    true="the worker compiled {compiles} more after the warm-up on main",
+    true="compiles left for the worker after the warm-up on main: {compiles}",
     false="the worker compiled nothing after the warm-up on main",
 )
 SETTINGS = Rule(

@@ -21,19 +21,20 @@ if TYPE_CHECKING:
 
 ALONE = Rule(
     test=lambda values: values["own"] > 0,  # type: ignore[operator]
-    true="{own} traces that only the checkpoint can have made",
+    true="traces that only the checkpoint can have made: {own}",
     false="no trace in forward or backward of an eager loss",
 )
 INSIDE = Rule(
     test=lambda values: values["own"] > 0,  # type: ignore[operator]
-    true="{own} traces that only the checkpoint can have made",
-    false="all {backward_traces} traces in backward are those of {calls} recomputed flex_attention "
-    "calls, which trace without a checkpoint too",
+    true="traces that only the checkpoint can have made: {own}",
+    false="traces in backward: {backward_traces}, all made by recomputed flex_attention calls "
+    "({calls}), each of which traces without a checkpoint too",
 )
 COMPILED_INSIDE = Rule(
     test=lambda values: values["own"] > 0,  # type: ignore[operator]
-    true="{own} traces in backward although both graphs had been compiled",
-    false="a cold backward compiled {cold_compiles} and traced {cold_traces}, a warmed-up one 0",
+    true="traces in backward although both graphs had been compiled: {own}",
+    false="traces in a backward whose graphs had been compiled: 0 (cold: {cold_traces}, in "
+    "{cold_compiles} compiles)",
 )
 
 

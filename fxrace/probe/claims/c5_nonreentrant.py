@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 EXPOSED = Rule(
     test=lambda values: values["reentrant"] > 0 and values["nonreentrant"] == 0,  # type: ignore[operator]
-    true="outside the lock: {reentrant} traces with use_reentrant=True, none with False",
-    false="outside the lock: {reentrant} traces with use_reentrant=True, {nonreentrant} with False",
+    true="traces outside the lock: {reentrant} with use_reentrant=True, none with False",
+    false="traces outside the lock: {reentrant} with use_reentrant=True, {nonreentrant} with False",
 )
 FORCED = Rule(
     test=lambda values: not values["failed"],

@@ -14,7 +14,7 @@ from typing import Protocol
 from rich.console import Console
 from rich.text import Text
 
-from fxrace.records.claims import Answer, ClaimRow, ClaimsDocument, SummaryRow
+from fxrace.records.claims import Answer, ClaimRow, ClaimsDocument, ExperimentRow, SummaryRow
 from fxrace.render.view import words
 
 STYLES = {
@@ -76,7 +76,8 @@ def _claim(console: Console, summary: SummaryRow, rows: Sequence[ClaimRow]) -> N
     _wrapped(console, summary.reason, "", MARGIN)
     if len(rows) == 1:
         for one in rows[0].experiments:
-            _line(console, one.answer, f"{one.when}: {words.one_line(one.reason, 400)}")
+            told = f"{one.when}: {words.one_line(one.reason, 400)}"
+            _wrapped(console, told, *_head(one))
         return
     for row in rows:
         _line(console, row.verdict, f"torch {row.torch} ({row.device}): {counted(row)}")
@@ -91,11 +92,19 @@ def controls(document: ClaimsDocument) -> str:
 
 def counted(row: ClaimRow) -> str:
     """How many experiments said what, and on what the verdict depends."""
-    counts = {answer: sum(one.answer is answer for one in row.experiments) for answer in Answer}
+    applying = [one for one in row.experiments if one.applies]
+    counts = {answer: sum(one.answer is answer for one in applying) for answer in Answer}
     told = ", ".join(f"{number} {answer.value}" for answer, number in counts.items() if number)
     if row.verdict in (Answer.TRUE, Answer.FALSE):
-        return f"{told} of {words.count(len(row.experiments), 'experiment')}"
+        return f"{told} of {words.count(len(applying), 'experiment')}"
     return f"{told}; {words.one_line(row.reason, 400)}"
+
+
+def _head(one: ExperimentRow) -> tuple[str, int, str]:
+    """The answer as it stands before an experiment, the indent, the style."""
+    if not one.applies:
+        return "n/a", MARGIN + WIDEST + 2, "dim"
+    return one.answer.value, MARGIN + WIDEST + 2, STYLES[one.answer]
 
 
 def _line(console: Console, answer: Answer, told: str) -> None:
