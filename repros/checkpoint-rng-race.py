@@ -18,7 +18,7 @@ HAZARD = {
     "layer": "checkpoint",
     "states": ("rng.cpu",),
     "regions": ("checkpoint", "recompute", "rng"),
-    "patterns": ("overlap", "race"),
+    "patterns": ("checkpoint_rng", "overlap", "race"),
     "racy": "WRONG",
     "remedy": "a torch.Generator per thread, or no random operation in checkpointed blocks",
     "since": "2.6",

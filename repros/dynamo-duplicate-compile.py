@@ -16,7 +16,7 @@ from torch._dynamo import convert_frame
 HAZARD = {
     "title": "a function is compiled once per waiting thread for equal inputs",
     "layer": "dynamo",
-    "states": (),
+    "states": ("dynamo.cache_entries",),
     "regions": ("compile",),
     "patterns": ("duplicate_compile",),
     "racy": "WRONG",
