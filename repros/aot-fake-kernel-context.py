@@ -24,10 +24,14 @@ HAZARD = {
     "racy": "WRONG",
     "remedy": "one lock round all tracing and exporting of custom operators",
     "since": "2.6",
-    "evidence": {},
+    "evidence": {
+        "2.6.0": "WRONG 1 of 1; guarded CLEAN 1 of 1",
+        "2.12.0": "WRONG 1 of 1; guarded CLEAN 1 of 1",
+        "2.13.0": "WRONG 1 of 1; guarded CLEAN 1 of 1",
+    },
     "silent": True,
 }
-BOUND_S = 30
+BOUND_S = 90
 
 
 class Telling:

@@ -27,7 +27,7 @@ HAZARD = {
     "fixed_in": "2.14",
     "evidence": {},
 }
-BOUND_S = 30
+BOUND_S = 90
 
 
 class Telling:

@@ -28,7 +28,7 @@ HAZARD = {
     "evidence": {},
     "references": ("pytorch/pytorch#126024",),
 }
-BOUND_S = 30
+BOUND_S = 90
 
 
 def during(stay, act):

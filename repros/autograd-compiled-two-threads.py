@@ -26,7 +26,7 @@ HAZARD = {
     "evidence": {},
     "references": ("pytorch/pytorch#135298",),
 }
-BOUND_S = 30
+BOUND_S = 90
 
 
 class Telling:

@@ -24,7 +24,7 @@ HAZARD = {
     "since": "2.6",
     "evidence": {},
 }
-BOUND_S = 30
+BOUND_S = 90
 
 
 class Telling:

@@ -31,7 +31,7 @@ HAZARD = {
     },
     "silent": True,
 }
-BOUND_S = 30
+BOUND_S = 90
 
 
 def gradient(*, reentrant, guarded):

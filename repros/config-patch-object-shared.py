@@ -25,7 +25,7 @@ HAZARD = {
     "evidence": {},
     "references": ("pytorch/pytorch#179345",),
 }
-BOUND_S = 30
+BOUND_S = 90
 
 
 def nested(first, second):

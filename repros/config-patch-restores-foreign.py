@@ -28,7 +28,7 @@ HAZARD = {
     "references": ("pytorch/pytorch#118260", "pytorch/pytorch#118390"),
     "silent": True,
 }
-BOUND_S = 30
+BOUND_S = 90
 
 
 class Telling:

@@ -24,7 +24,7 @@ HAZARD = {
     "evidence": {},
     "references": ("pytorch/pytorch#123177", "pytorch/pytorch#184357"),
 }
-BOUND_S = 30
+BOUND_S = 90
 
 
 def run(*, guarded):

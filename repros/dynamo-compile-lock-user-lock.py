@@ -24,7 +24,7 @@ HAZARD = {
     "evidence": {},
     "references": ("pytorch/pytorch#105943",),
 }
-BOUND_S = 30
+BOUND_S = 90
 STUCK_S = 3
 
 

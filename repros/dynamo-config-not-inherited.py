@@ -31,7 +31,7 @@ HAZARD = {
     "references": ("pytorch/pytorch#186537",),
     "silent": True,
 }
-BOUND_S = 60
+BOUND_S = 90
 SHAPES = 10
 
 

@@ -26,7 +26,7 @@ HAZARD = {
     "references": ("pytorch/pytorch#123177", "pytorch/pytorch#105943"),
     "silent": True,
 }
-BOUND_S = 30
+BOUND_S = 90
 THREADS = 4
 
 

@@ -25,7 +25,7 @@ HAZARD = {
     "references": ("pytorch/pytorch#184614",),
     "silent": True,
 }
-BOUND_S = 30
+BOUND_S = 90
 
 
 def during(stay, act):

@@ -32,7 +32,7 @@ HAZARD = {
     "references": ("pytorch/pytorch#123177", "pytorch/pytorch#105943"),
     "silent": True,
 }
-BOUND_S = 60
+BOUND_S = 90
 THREADS = 12
 
 

@@ -24,7 +24,7 @@ HAZARD = {
     "evidence": {},
     "silent": True,
 }
-BOUND_S = 30
+BOUND_S = 90
 
 
 def run(*, guarded):

@@ -24,7 +24,7 @@ HAZARD = {
     "evidence": {},
     "references": ("pytorch/pytorch#196637",),
 }
-BOUND_S = 30
+BOUND_S = 90
 
 
 class Telling:

@@ -26,7 +26,7 @@ HAZARD = {
     "evidence": {},
     "silent": True,
 }
-BOUND_S = 30
+BOUND_S = 90
 
 
 class Telling:

@@ -25,7 +25,7 @@ HAZARD = {
     "evidence": {},
     "silent": True,
 }
-BOUND_S = 30
+BOUND_S = 90
 
 
 def during(stay, act):

@@ -33,7 +33,7 @@ HAZARD = {
     },
     "references": ("pytorch/pytorch#126024", "pytorch/pytorch#168999"),
 }
-BOUND_S = 30
+BOUND_S = 90
 SYMPTOM = "FX to symbolically trace a dynamo-optimized function"
 
 

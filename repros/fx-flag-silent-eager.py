@@ -29,7 +29,7 @@ HAZARD = {
     "references": ("pytorch/pytorch#179836", "pytorch/pytorch#126024"),
     "silent": True,
 }
-BOUND_S = 30
+BOUND_S = 90
 
 
 class Telling:

@@ -27,7 +27,7 @@ HAZARD = {
     "evidence": {},
     "references": ("pytorch/pytorch#187589", "pytorch/pytorch#168999"),
 }
-BOUND_S = 30
+BOUND_S = 90
 
 
 class Telling:

@@ -31,7 +31,7 @@ HAZARD = {
     },
     "references": ("pytorch/pytorch#112775", "pytorch/pytorch#187589"),
 }
-BOUND_S = 30
+BOUND_S = 90
 
 
 class Telling:

@@ -25,7 +25,7 @@ HAZARD = {
     "evidence": {},
     "references": ("pytorch/pytorch#187589",),
 }
-BOUND_S = 30
+BOUND_S = 90
 
 
 class Telling:

@@ -30,7 +30,7 @@ HAZARD = {
     },
     "references": ("pytorch/pytorch#189884", "pytorch/pytorch#187589"),
 }
-BOUND_S = 30
+BOUND_S = 90
 
 
 class Telling:

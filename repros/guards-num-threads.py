@@ -24,7 +24,7 @@ HAZARD = {
     "references": ("vllm-project/vllm#27286", "pytorch/pytorch#60469"),
     "silent": True,
 }
-BOUND_S = 30
+BOUND_S = 90
 
 
 def run(*, guarded):
