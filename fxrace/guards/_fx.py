@@ -1,9 +1,10 @@
 """FX's tracing flag and patcher, per thread.
 
 ``Tracer.trace`` saves, sets and restores the flag in a module variable, and ``_new_patcher`` the
-patcher in another; both are undone in the order of entering, which two threads do not keep. The
-trace's own writes are led to a variable that nobody reads, and the flag and the patcher of each
-thread are kept here. From torch 2.14 the flag is per thread already; the patcher is not.
+patcher in another; both are undone in the order of entering, which two threads do not keep. Here
+each thread has its own of both. The surprise: a trace still writes the module variable, harmlessly:
+it reads True and puts True back, as ours is set before it begins and counted again after it ends.
+From torch 2.14 the flag is per thread already; the patcher is not.
 """
 
 from __future__ import annotations
@@ -110,7 +111,7 @@ def attach_patcher(inside: Inside) -> Detach:
 
 
 def attach_flag(inside: Inside) -> Detach:
-    """The flag: its readers, its one writer in FX, and the one in the higher-order operators."""
+    """The flag: its readers, every trace, and the writer in the higher-order operators."""
     from torch.fx import _symbolic_trace as fx
 
     space = vars(fx)
@@ -124,11 +125,8 @@ def attach_flag(inside: Inside) -> Detach:
             remedy="install the guard before anything is traced",
         )
     flag = ThreadFlag(space, FLAG)
-    trace = expecting(plain(vars(fx.Tracer)["trace"]), FLAG)
-    renamed = tuple(UNREAD if name == FLAG else name for name in trace.__code__.co_names)
     return attach_all(
         lambda: _unread(space, flag),
-        lambda: swapped(trace, trace.__code__.replace(co_names=renamed)),
         *_readers(fx, flag),
         lambda: _attach_environment(flag),
         lambda: layered(fx.Tracer, "trace", lambda layer: _counted(layer, inside, flag)),
@@ -175,7 +173,10 @@ def _counted(layer: Layer, inside: Inside, flag: ThreadFlag | None) -> Any:
 
 
 class _Environment:
-    """``_set_compilation_env`` with the flag down for this thread only."""
+    """``_set_compilation_env`` with the flag down for this thread only.
+
+    Its own writes go to a variable that nobody reads.
+    """
 
     def __init__(self, rest: Any, flag: ThreadFlag) -> None:
         self._rest, self._flag = contextmanager(rest), flag

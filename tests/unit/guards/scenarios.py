@@ -238,6 +238,59 @@ def same_thread_nesting() -> Symptoms:
     return found
 
 
+def nested_call_after_anothers_trace() -> Symptoms:
+    """A's own nested call is refused, although B's trace has begun and ended meanwhile."""
+    compiled = warm()
+
+    def work(pause: Callable[[], None]) -> Any:
+        def nested(x: Any) -> Any:
+            pause()
+            return compiled(x)
+
+        return torch.fx.symbolic_trace(nested)
+
+    a = Parked(work)
+    found = bad(b=beside(lambda: torch.fx.symbolic_trace(torch.nn.Linear(2, 2))))
+    later = a.go()
+    if "symbolically trace a dynamo-optimized" not in told(later):
+        found.append(f"a's nested call was not refused: {told(later)}")
+    return found + bad(compiled_later=beside(lambda: compiled(torch.ones(2))))
+
+
+def nested_call_beside_a_subgraph() -> Symptoms:
+    """The higher-order operators lower the flag while they trace a subgraph: in their thread."""
+    from torch._higher_order_ops.utils import _set_compilation_env
+
+    compiled = warm()
+
+    def lowering(pause: Callable[[], None]) -> None:
+        with _set_compilation_env():
+            pause()
+
+    def work(pause: Callable[[], None]) -> Any:
+        return torch.fx.symbolic_trace(lambda x: (pause(), compiled(x))[1])
+
+    a = Parked(work)
+    b = Parked(lowering, "B")
+    later = a.go()
+    found = bad(b=b.go())
+    if "symbolically trace a dynamo-optimized" not in told(later):
+        found.append(f"a's nested call was not refused: {told(later)}")
+    return found + bad(compiled_later=beside(lambda: compiled(torch.ones(2))))
+
+
+def second_trace_after_the_first() -> Symptoms:
+    """A ends while B, which came later, has its module calls still to make."""
+    a = Parked(symbolic)
+    b = Parked(symbolic, "B")
+    first = a.go()
+    second = b.go()
+    found = bad(a=first, b=second)
+    if not found and [nodes(first), nodes(second)] != [MODEL_NODES, MODEL_NODES]:
+        found.append(f"graphs {nodes(first)}, {nodes(second)}")
+    return found
+
+
 def _halves(x: Any) -> Any:
     return torch.cond(x.sum() > 0, lambda x: x.sin(), lambda x: x.cos(), (x,))
 

@@ -23,8 +23,12 @@ RED = {
     "annotations": ((2, 9), None),
     "tracer_elsewhere": ((2, 4), None),
     "autowrapped": ((2, 0), None),
+    "second_trace_after_the_first": ((2, 0), None),
+    "nested_call_after_anothers_trace": ((2, 0), (2, 14)),
+    "nested_call_beside_a_subgraph": ((2, 0), (2, 14)),
 }
 GOOD = ("same_thread_nesting", "cond_works")
+OWNER = ("traces_at_once", "helper_thread_in_compile")
 
 
 def red_now(name: str) -> bool:
@@ -59,12 +63,8 @@ def test_both_at_once_are_as_good() -> None:
     assert outcome("overlapping_symbolic", BOTH) == []
 
 
-def test_one_owner_excludes_other_traces_and_compiles_only() -> None:
-    assert outcome("traces_at_once") != []
-    assert outcome("traces_at_once", ("one_owner",)) == []
-    assert outcome("traces_at_once", ("isolated",)) != []
-
-
-def test_one_owner_lets_in_a_thread_that_its_owner_waits_for() -> None:
-    assert outcome("helper_thread_in_compile") != []
-    assert outcome("helper_thread_in_compile", ("one_owner",)) == []
+@pytest.mark.parametrize("name", OWNER)
+def test_one_owner_excludes_but_lets_in_whom_its_owner_waits_for(name: str) -> None:
+    assert outcome(name) != []
+    assert outcome(name, ("isolated",)) != []
+    assert outcome(name, ("one_owner",)) == []
