@@ -20,7 +20,7 @@ from fxrace.probe.recorder import Recorder
 from fxrace.probe.regions import Regions
 from fxrace.probe.watching import Watching
 from fxrace.records.trial import Trial
-from tests.unit.probe.recording import Recording, Side
+from tests.unit.probe.recording import BOUND_S, Recording, Side
 
 TRIAL = Trial(target="t:run", knobs={"pressure": "none"})
 #: Beyond so many reentrant calls the engine goes on in a thread of its pool, on a CPU as well.
@@ -52,6 +52,35 @@ def test_a_thread_of_the_engine_says_whose_backward_it_works_for(tmp_path: Path)
     assert [(e.data["edge"], e.ident == main) for e in (back[0], back[-1])] == [
         ("release", False), ("acquire", True),
     ]  # fmt: skip
+
+
+def test_two_calls_at_once_are_told_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second is tied to its task, since the first is under way without a tie."""
+    inside, leave = threading.Event(), threading.Event()
+
+    def stand(grad: torch.Tensor) -> None:
+        inside.set()
+        assert leave.wait(BOUND_S)
+
+    def first() -> None:
+        y = torch.ones(2, requires_grad=True).sin()
+        y.register_hook(stand)
+        torch.autograd.backward(y.sum())
+
+    recording = Recording(tmp_path)
+    monkeypatch.setattr(backward, "_device_threads", lambda _: lambda: True)
+    with attached(TRIAL, recording.recorder):
+        side = Side(first, name="first")
+        assert inside.wait(BOUND_S)
+        deep()
+        leave.set()
+        side.result()
+    sync = recording.of("sync")
+    caller = {e.data["key"]: e.thread for e in sync if e.data["edge"] == "release"}
+    taken = [e for e in sync if e.data["edge"] == "acquire" and e.data["what"] == "backward"]
+    fed = [caller[e.data["key"]] for e in taken if not e.data["key"].endswith(":return")]
+    assert threading.current_thread().name in fed
+    assert "first" not in fed
 
 
 def test_all_that_the_caller_did_before_comes_before_what_the_engines_thread_does(
