@@ -116,12 +116,14 @@ def document_of(
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Remembered:
-    """A token that the store knows: of which pair, under which settings, showing what."""
+    """A token that the store knows: of which pair, under which settings. ``shown`` is what it
+    showed: its fingerprint, the points, and which side came out wrong.
+    """
 
     token: str
     pair: Pair
     settings: Mapping[str, Setting]
-    fingerprint: str
+    shown: Mapping[str, Setting]
     environment: str
 
 
@@ -135,7 +137,7 @@ def remembered(store: Store, token: str) -> Remembered:
                         token=token,
                         pair=(one.a, one.b),
                         settings=stored.trial.settings,
-                        fingerprint=fingerprint,
+                        shown={**shown, "fingerprint": fingerprint},
                         environment=stored.environment,
                     )
     raise NothingToShow(
@@ -146,9 +148,7 @@ def remembered(store: Store, token: str) -> Remembered:
 
 def replay(known: Remembered, *, times: int, corridor: Corridor) -> TokenDocument:
     """Play one schedule ``times`` times and count how often it showed its cause."""
-    trial = replay_of(
-        known.pair, known.settings, token=known.token, fingerprint=known.fingerprint, times=times
-    )
+    trial = replay_of(known.pair, known.settings, shown=known.shown, times=times)
     said: Mapping[str, Any] = {"k": 0, "n": 0, "exact": 0, "drift": [], "fingerprints": {}}
     problem = ""
     for moment in corridor.executor.run((trial,), stopping=corridor.stopping):
@@ -164,7 +164,7 @@ def replay(known: Remembered, *, times: int, corridor: Corridor) -> TokenDocumen
         token=known.token,
         a=known.pair[0],
         b=known.pair[1],
-        fingerprint=known.fingerprint,
+        fingerprint=str(known.shown["fingerprint"]),
         reproduced=wilson(said["k"], said["n"]),
         exact=said["exact"],
         drift=next(iter(said["drift"]), ""),

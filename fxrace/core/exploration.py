@@ -57,6 +57,7 @@ def _explored(pair: tuple[str, str], data: Mapping[str, Any], events: Sequence[E
                 "point": said["point"],
                 "b_point": said["b_point"],
                 "token": said.get("token", ""),
+                "wrong": said["wrong"],
                 **said["shown"],
             },
         )

@@ -14,6 +14,10 @@ from fxrace.records.trial import Limits, Setting, Trial
 INTERFERENCE = "interference"
 #: Strategy -> the target that follows it; every other strategy is the scheduler's.
 _PAIR, _SCHEDULED = "fxrace.probe.explore.pair", "fxrace.probe.explore.scheduled"
+_REPLAY = {
+    _PAIR: "fxrace.probe.explore.stop_replay:replay",
+    _SCHEDULED: f"{_SCHEDULED}:replay",
+}
 TOGETHER = 8
 #: One pair may take minutes (an Inductor compile at some hundred stops), eight of them longer.
 LIMITS = Limits(trial_s=3600.0, silence_s=120.0, busy_s=1800.0)
@@ -42,12 +46,12 @@ def digest_of(pair: Pair, settings: Mapping[str, Setting]) -> str:
 
 
 def replay_of(
-    pair: Pair, settings: Mapping[str, Setting], *, token: str, fingerprint: str, times: int
+    pair: Pair, settings: Mapping[str, Setting], *, shown: Mapping[str, Setting], times: int
 ) -> Trial:
-    """The trial that plays one schedule of a pair again."""
-    again = {**settings, "token": token, "fingerprint": fingerprint, "times": times}
+    """The trial that plays one schedule of a pair again; ``shown`` is what is known of it."""
+    again = {**settings, **shown, "times": times}
     return Trial(
-        target=f"{module_of(settings)}:replay",
+        target=_REPLAY[module_of(settings)],
         knobs={"a": pair[0], "b": pair[1]},
         settings=again,
         limits=LIMITS,

@@ -13,6 +13,7 @@ from typing import Any
 from fxrace.core.fingerprint import fingerprint, site
 from fxrace.core.frames import frames_of
 from fxrace.core.states import by_name
+from fxrace.probe.explore import stop_token
 from fxrace.probe.explore.interference_cause import Cause
 from fxrace.probe.explore.interference_course import Prepared
 from fxrace.probe.explore.interference_fork import Heard
@@ -87,6 +88,7 @@ def difference(
         },
         "point": name,
         "b_point": b_point,
+        "token": stop_token.written(prepared.a.name, prepared.b.name, name, b_point),
         "count": count,
         "shown": {"k": shown[0], "n": shown[1]},
         "region": region,
