@@ -32,6 +32,11 @@ class NamedLock:
         self._depth = 0
         self._holds: dict[int, int] = {}
 
+    @property
+    def owner_thread(self) -> str | None:
+        """The name of the thread that took it, None while nobody has."""
+        return self._owner_thread
+
     def acquire(self, key: object = None) -> None:
         me = threading.get_ident() if key is None else key
         with self._changed:

@@ -1,9 +1,9 @@
 """What went wrong in a schedule, and its one cause: from States and regions, never from texts.
 
 Two traces that overlap raise in one thread, leave three States behind and spoil the other's
-graph: whichever of it a schedule shows, the cause is that two ``trace`` regions met. So the
-cause is named by the kind of region whose States are concerned, and by what the threads were
-inside when they overlapped; the State shown is the one that stands for that kind on every torch.
+graph: whichever of it a schedule shows, the cause is that two ``trace`` regions met. So where two
+regions of a kind met, that kind names the cause, by the State that stands for it on every torch.
+Where one region met a thread that was in none, the State that surfaced or stayed behind does.
 """
 
 from __future__ import annotations
@@ -68,12 +68,12 @@ def cause_of(played: Played, reference: Sequence[Ended], same: Same = equal) -> 
     overlaps = overlapping(played)
     kind = _kind(states, overlaps)
     regions = _met(kind, overlaps)
-    representatives = states_of(kind) if kind else ()
-    state = representatives[0].name if representatives else (states[0].name if states else None)
-    known = bool(states) or NONE not in regions
-    key = () if known else _key(played, reference)
+    elected = next(iter((*(states_of(kind) if kind == regions[1] else ()), *states)), None)
+    state = None if elected is None else elected.name
+    inside = [region for region in regions if region != NONE]
+    key = () if state or inside == [kind, kind] else _key(played, reference)
     return Cause(
-        fingerprint=fingerprint(Tier.FAILURE, state=state, regions=regions, key=key),
+        fingerprint=fingerprint(Tier.FAILURE, state=state, regions=inside, key=key),
         state=state,
         regions=regions,
         states=tuple(one.name for one in states),
@@ -82,19 +82,29 @@ def cause_of(played: Played, reference: Sequence[Ended], same: Same = equal) -> 
 
 
 def joined(causes: Iterable[Cause]) -> tuple[Cause, ...]:
-    """One per fingerprint, with all symptoms and States, in the order first seen."""
+    """One per fingerprint, with all symptoms and States, in the order first seen.
+
+    A cause without a State goes to the only one that has a State and the same regions: it is
+    what else came of that.
+    """
     found: dict[str, Cause] = {}
     for cause in causes:
         known = found.get(cause.fingerprint)
-        if known is None:
-            found[cause.fingerprint] = cause
-            continue
-        found[cause.fingerprint] = replace(
-            known,
-            states=tuple(dict.fromkeys((*known.states, *cause.states))),
-            symptoms=tuple(dict.fromkeys((*known.symptoms, *cause.symptoms))),
-        )
+        found[cause.fingerprint] = cause if known is None else _with(known, cause)
+    for cause in [one for one in found.values() if one.state is None]:
+        homes = [one for one in found.values() if one.state and one.regions == cause.regions]
+        if len(homes) == 1:
+            found[homes[0].fingerprint] = _with(homes[0], cause)
+            del found[cause.fingerprint]
     return tuple(found.values())
+
+
+def _with(known: Cause, cause: Cause) -> Cause:
+    return replace(
+        known,
+        states=tuple(dict.fromkeys((*known.states, *cause.states))),
+        symptoms=tuple(dict.fromkeys((*known.symptoms, *cause.symptoms))),
+    )
 
 
 def overlapping(played: Played) -> Counter[tuple[str, str]]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -61,15 +62,25 @@ class Stage:
         limits: Limits | None = None,
         following: Following = nullcontext,
         entries: Entries | None = None,
+        sight: Sight | None = None,
     ) -> None:
         self._current, self.watched, self._limits = current, watched, limits or Limits()
-        self._following, self._entries = following, entries
+        self._following, self._entries, self._sight = following, entries, sight
+        self._modules = len(sys.modules)
+
+    def _look_around(self) -> None:
+        """Modules that were imported since bring States and their owners with them."""
+        if len(sys.modules) != self._modules:
+            self._modules = len(sys.modules)
+            if self.watched is not None:
+                self.watched.refresh()
+            if self._sight is not None:
+                self._sight.extend(owners.codes())
 
     def play(self, program: Program, chooser: Chooser) -> Played:
         """Run one schedule to whatever end it comes to. Bounded by ``limits``."""
         bodies = program.prepare()
-        if self.watched is not None:
-            self.watched.refresh()
+        self._look_around()
         if self._entries is not None:
             self._entries.begin(program.everywhere)
         baton = Baton(
@@ -161,8 +172,6 @@ def exploring(
 ) -> Iterator[Stage]:
     """Hooks, gates and points on; everything is taken off again when the block ends.
 
-    Import what the program needs before: at grain ``state``, owners in modules that come later
-    are not seen.
     Raises ``hooks.Blind`` where this interpreter cannot follow at this grain.
     """
     with ExitStack() as stack:
@@ -180,12 +189,20 @@ def exploring(
         writes = Writes(watched, current) if Grain(grain) is not Grain.REGION else None
         entries = Entries(regions.within, current) if Grain(grain) is Grain.CALL else None
         following: Following = nullcontext
+        sight = None
         if writes is not None:
             below = (followed.torch_folder(),)
             sight = Sight(owners=owned, writes=writes, entries=entries, below=below)
             following, off = followed.best(sight)
             stack.callback(off)
-        yield Stage(current, watched=watched, limits=limits, following=following, entries=entries)
+        yield Stage(
+            current,
+            watched=watched,
+            limits=limits,
+            following=following,
+            entries=entries,
+            sight=sight,
+        )
 
 
 def bare(limits: Limits | None = None) -> tuple[Stage, Current]:

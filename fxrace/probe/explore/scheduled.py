@@ -47,6 +47,7 @@ def run(trial: Trial, recorder: Recorder) -> None:
     began = time.monotonic()
     program = program_of(load(a), load(b))
     with _workers(about["grain"]) as (stage, workers):
+        workers.import_for(program)
         found = explore(
             program,
             workers.play,
@@ -71,6 +72,7 @@ def replay(trial: Trial, recorder: Recorder) -> None:
     fingerprints: dict[str, int] = {}
     times = int(trial.settings["times"] or 1)
     with _workers(grain) as (stage, workers):
+        workers.import_for(program)
         program, told = begin(program, workers.play, _same)
         what = token.matched(str(trial.settings["token"]), about(program, grain, stage))
         for number in range(times):

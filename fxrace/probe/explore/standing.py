@@ -17,6 +17,8 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from fxrace.probe.locks import NamedLock
+
 #: Waking up for the interpreter lock every few milliseconds costs this little.
 IDLE_S = 0.0005
 _ELSEWHERE = ("subprocess.py", "selectors.py", "multiprocessing/connection.py")
@@ -71,12 +73,23 @@ def described(frame: FrameType) -> str:
 def lock_owner(frame: FrameType, waiter: int) -> int | None:
     """The ident of another thread that owns a lock in sight of this frame, if one can be told.
 
-    Plain locks have no owner; a reentrant one tells it in its ``repr``.
+    Plain locks have no owner; a reentrant one tells it in its ``repr``, a named one its name.
     """
     for lock in _in_sight(frame):
         told = _OWNER.search(repr(lock))
         if told and int(told.group(1)) not in (0, waiter):
             return int(told.group(1))
+    return _owner_of_named(frame)
+
+
+def _owner_of_named(frame: FrameType | None) -> int | None:
+    """Of the NamedLock that one of the innermost frames waits for."""
+    for _ in range(_LOOK_DEEP):
+        lock = None if frame is None else frame.f_locals.get("self")
+        if isinstance(lock, NamedLock):
+            alive = {thread.name: thread.ident for thread in threading.enumerate()}
+            return alive.get(lock.owner_thread or "")
+        frame = None if frame is None else frame.f_back
     return None
 
 

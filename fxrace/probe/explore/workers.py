@@ -9,6 +9,7 @@ cleaned up, ever; a process that saw a bad schedule is of no use, and forking co
 from __future__ import annotations
 
 import gc
+import importlib
 import os
 import select
 import signal
@@ -20,7 +21,7 @@ from multiprocessing.connection import Connection, Pipe
 from typing import NoReturn
 
 from fxrace.probe.explore.baton import LIMIT_S
-from fxrace.probe.explore.choices import Chooser
+from fxrace.probe.explore.choices import Chooser, InOrder
 from fxrace.probe.explore.played import End, Ended, Played
 from fxrace.probe.explore.program import Program
 from fxrace.probe.explore.schedule import Stage
@@ -29,9 +30,14 @@ ANSWER_S = 5.0
 DYING_S = 2.0
 
 
+#: Points that say that something was compiled: caches remember it, and the next one is no first.
+_REMEMBERED = ("compile:", "aot:", "inductor:", "triton:", "export:")
+
+
 def poisoned(played: Played) -> bool:
     """True where the process may not be as it was: the registry does not know every State."""
-    return played.is_dirty or any(ended.error is not None for ended in played.ended)
+    failed = any(ended.error is not None for ended in played.ended)
+    return played.is_dirty or failed or any(s.at.startswith(_REMEMBERED) for s in played.steps)
 
 
 class Workers:
@@ -76,6 +82,24 @@ class Workers:
         if self._spent(played):
             self.give_up()
         return played
+
+    def import_for(self, program: Program) -> None:
+        """Import here what the program imports while it runs, so that no worker has to.
+
+        Found out by one that is thrown away. Names that cannot be imported here are left out.
+        """
+        kept, self._spent = self._spent, _never
+        self.play(program, InOrder(tuple(range(len(program.names)))))
+        self._spent = kept
+        names: object = ()
+        with suppress(EOFError, OSError):
+            if self._link is not None:
+                self._link.send(None)
+                names = self._link.recv() if self._link.poll(self._within_s) else ()
+        self.give_up()
+        for name in names if isinstance(names, tuple) else ():
+            with suppress(Exception):
+                importlib.import_module(name)
 
     def give_up(self, dying_s: float = 0.0) -> str:
         """Kill the worker, if there is one. Returns how it ended, in words.
@@ -122,6 +146,10 @@ class Workers:
         self.forks += 1
 
 
+def _never(_: Played) -> bool:
+    return False
+
+
 def _wait_for(pid: int, seconds: float) -> None:
     """Until the process has ended, where the system can tell without polling."""
     if hasattr(os, "pidfd_open"):
@@ -138,7 +166,8 @@ def _work(link: Connection, stage: Stage, program: Program) -> NoReturn:
     try:
         while True:
             chooser = link.recv()
-            link.send(stage.play(program, chooser))
+            names = tuple(sys.modules)
+            link.send(names if chooser is None else stage.play(program, chooser))
     except EOFError:
         status = 0
     except BaseException:

@@ -13,6 +13,7 @@ from fxrace.probe.explore.gates import Gate
 from fxrace.probe.explore.played import End
 from fxrace.probe.explore.program import Program
 from fxrace.probe.explore.schedule import Limits, bare
+from fxrace.probe.locks import NamedLock
 from tests.unit.explore.toys import QUICK, once
 
 
@@ -182,6 +183,19 @@ def test_an_unseen_reentrant_lock_says_its_owner_so_it_is_blocked() -> None:
             current.reach("inside")
 
     played = stage.play(Program(prepare=lambda: [body, body]), OneStop(thread=0, at="inside#1"))
+    assert played.end is End.FINISHED
+    assert not played.slips
+    assert [(block.thread, block.owner) for block in played.blocks] == [(1, 0)]
+
+
+def test_a_named_lock_of_the_harness_says_its_owner_too() -> None:
+    lock = NamedLock("step")
+
+    def body(current: Current) -> None:
+        with lock.held():
+            current.reach("inside")
+
+    played = once([body, body], OneStop(thread=0, at="inside#1"))
     assert played.end is End.FINISHED
     assert not played.slips
     assert [(block.thread, block.owner) for block in played.blocks] == [(1, 0)]

@@ -246,6 +246,7 @@ def test_what_never_reproduces_is_not_offered(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_a_visit_that_is_off_by_one_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(verify, "_header", lambda k, n, python: "")
     monkeypatch.setattr(
         verify, "_reproduces", lambda text, python: '"Graph.create_node", 2]' in text
     )

@@ -160,6 +160,6 @@ def test_the_green_twin_one_after_the_other(told: dict) -> None:
 def test_a_plain_module_call_beside_a_trace_is_the_same_state(told: dict) -> None:
     victim = told["victim"]
     assert victim["exhausted"]
-    assert victim["state"] == "fx.patcher"
+    assert victim["state"] == "nn.module_call"
     assert victim["regions"] == ["trace", "none"]
     assert ["raised", "B"] in victim["kinds"]

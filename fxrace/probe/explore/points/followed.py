@@ -30,6 +30,10 @@ class Interest(Enum):
     OWNER = auto()
 
 
+def _unheard(code: CodeType) -> None:
+    """Nobody needs to know."""
+
+
 class Sight:
     """Which code is of interest, and who is told. Decisions are kept by code object."""
 
@@ -48,6 +52,18 @@ class Sight:
         self._kept: dict[int, tuple[CodeType, Interest]] = {
             id(code): (code, Interest.OWNER) for code in self.owners
         }
+        self.heard: Callable[[CodeType], None] = _unheard
+
+    def extend(self, owners: tuple[CodeType, ...]) -> None:
+        """Owners in modules that were imported since; whoever follows is told of each."""
+        if self.writes is None:
+            return
+        for code in owners:
+            if self._kept.get(id(code), (None, None))[1] is not Interest.OWNER:
+                self._kept[id(code)] = (code, Interest.OWNER)
+                self.ignored.discard(id(code))
+                self.owners += (code,)
+                self.heard(code)
 
     def interest(self, code: CodeType) -> Interest:
         """Kept with the code object itself, whose id must not be used again meanwhile."""

@@ -49,8 +49,13 @@ def follow(sight: Sight) -> tuple[Following, Callable[[], None]]:
         monitoring.register_callback(tool, event, line)
     if entries is not None:
         monitoring.set_events(tool, events.PY_START)
-    for code in sight.owners:
+
+    def watch(code: CodeType) -> None:
         monitoring.set_local_events(tool, code, inner | events.PY_START)
+
+    sight.heard = watch
+    for code in sight.owners:
+        watch(code)
 
     def off() -> None:
         monitoring.set_events(tool, 0)

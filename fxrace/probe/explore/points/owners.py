@@ -10,6 +10,7 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
 
@@ -17,6 +18,7 @@ from fxrace.probe.explore.points.naming import named
 from fxrace.probe.explore.watched import Watched
 
 _FX, _PROXY = "torch.fx._symbolic_trace", "torch.fx.experimental.proxy_tensor"
+_OURS = str(Path(__file__).parents[2])
 _META, _MODE = "torch.fx.traceback", "torch.utils._python_dispatch:TorchDispatchMode"
 _AOT = "torch._functorch._aot_autograd"
 OWNERS: tuple[str, ...] = (
@@ -63,13 +65,13 @@ OWNERS: tuple[str, ...] = (
 def codes(names: tuple[str, ...] = OWNERS) -> tuple[CodeType, ...]:
     """Their code objects, for names that end in ``.*`` with those nested in them.
 
-    Call it before hooks are attached. Only modules that are imported are looked at: what is not
-    imported writes nothing yet.
+    Call it before hooks are attached, and again for modules imported later. Only modules that
+    are there are looked at; a function that a hook has replaced for good is left out.
     """
     found: list[CodeType] = []
     for name in names:
         function = _function(name.removesuffix(".*"))
-        if function is not None:
+        if function is not None and not function.__code__.co_filename.startswith(_OURS):
             nested = name.endswith(".*")
             found += _with_nested(function.__code__) if nested else [function.__code__]
     return tuple(found)
