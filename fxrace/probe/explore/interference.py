@@ -56,7 +56,8 @@ def explore(prepared: Prepared, emit: Emit, known: Known, *, factor: float = 1.0
     """Explore one pair. ``known`` remembers what A gives alone, over pairs of the same A."""
     began = time.monotonic()
     ref = reference(prepared, known)
-    search = Search(prepared, ref)
+    what = f"{prepared.a.name} {prepared.b.name}"
+    search = Search(prepared, ref, beat=lambda: emit("beat", what=what))
     if ref.reason:
         emit("pair", **_summary(search, None, Screened(), "inconclusive", ref.reason, began))
         return

@@ -19,7 +19,7 @@ from fxrace.probe.explore.interference_fork import Heard
 from fxrace.probe.explore.interference_heal import WATCHED
 from fxrace.probe.explore.interference_search import QUIESCENT, Search
 
-_TRIED_MOST = 8
+_TRIED_MOST, _RUNS_MOST = 8, 24
 
 
 class Proof(str, Enum):
@@ -125,19 +125,34 @@ def _unlisted(search: Search, name: str, party: str) -> Cause | None:
     wide = heard.last("wide")
     if wide is None or party in search.parties(heard):
         return None
-    needed = sorted({*wide["healed"], *wide["mended"]})
-    size = len(needed)
-    while size := size // 2:  # leave out halves, then quarters, at last one by one
+    needed = _narrowed(search, name, party, sorted({*wide["healed"], *wide["mended"]}))
+    if not needed:
+        return None
+    proof = Proof.HEALED if len(needed) == 1 else Proof.HEALED_WITH_OTHERS
+    first, *others = sorted(map(_named, needed), key=lambda one: ":" not in one)
+    module = first.partition(":")[0]
+    if len(needed) > _TRIED_MOST and all(one.startswith(f"{module}:") for one in others):
+        first = f"{module}:*"  # the functions of a whole module
+    return Cause(state=first, proof=proof, others=tuple(others))
+
+
+def _narrowed(search: Search, name: str, party: str, needed: list[str]) -> list[str]:
+    """Leaves out halves, quarters, at last one by one, as long as the rest heals.
+
+    Ends where two rounds in a row left out nothing (then they are all needed), and after so many
+    runs that a whole module's worth of attributes costs no more than a minute.
+    """
+    size, idle, runs = len(needed), 0, 0
+    while (size := size // 2) and idle < 2 and runs < _RUNS_MOST:
+        before = len(needed)
         for start in range(len(needed) - 1, -1, -size):
             part = needed[max(start - size + 1, 0) : start + 1]
             without = tuple(one for one in needed if one not in part)
             if without and not _shows(search, name, party, wide=without):
                 needed = list(without)
-    if not needed:
-        return None
-    proof = Proof.HEALED if len(needed) == 1 else Proof.HEALED_WITH_OTHERS
-    first, *others = sorted(map(_named, needed), key=lambda one: ":" not in one)
-    return Cause(state=first, proof=proof, others=tuple(others))
+            runs += bool(without)
+        idle = idle + 1 if len(needed) == before else 0
+    return needed
 
 
 def _named(path: str) -> str:

@@ -11,7 +11,7 @@ that one stop, each in a fork of its own; only these are evidence.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,7 +24,7 @@ from fxrace.probe.operations import Reuse
 B, A, QUIESCENT, AGAIN, HUNG, CRASHED = "b", "a", "quiescent", "again", "hung", "crashed"
 LEFT = "left"
 """What screening saw B leave changed at a stop. No fault yet: A may put it right."""
-_ROUNDS = 6
+_ROUNDS, _BEAT = 6, 8
 _NUMBER = re.compile(r"\d+(\.\d+)?")
 
 Parties = Mapping[str, str]
@@ -57,14 +57,18 @@ class Screened:
 
 
 class Search:
-    """One pair. ``runs`` counts forks; ``verdicts`` of single stops are remembered."""
+    """One pair. ``runs`` counts forks; ``beat`` is called now and then, for the watchdog."""
 
-    def __init__(self, prepared: Prepared, reference: Reference) -> None:
-        self.prepared, self.reference = prepared, reference
+    def __init__(
+        self, prepared: Prepared, reference: Reference, beat: Callable[[], None] = lambda: None
+    ) -> None:
+        self.prepared, self.reference, self._beat = prepared, reference, beat
         self.runs = 0
 
     def run(self, course: Course) -> Heard:
         self.runs += 1
+        if self.runs % _BEAT == 0:
+            self._beat()
         return run(self.prepared, course)
 
     def single(self, name: str, **course: Any) -> Heard:

@@ -33,7 +33,7 @@ def replay(trial: Trial, recorder: Recorder) -> None:
     for number in range(times):
         heard = search.single(point, b_until=b_point)
         parties = search.parties(heard)
-        showed = given["wrong"] in parties
+        showed = any(party.partition(":")[0] == given["wrong"] for party in parties)
         seen[str(given["fingerprint"]) if showed else ", ".join(sorted(parties))] += 1
         exact += any(said["is"] in ("stop", "inside", "blocked") for said in heard.messages)
         if number % 20 == 0:

@@ -11,10 +11,10 @@ from fxrace.probe.operations import Operation
 
 
 def run(_: Any) -> Any:
-    with config.patch(recompile_limit=3, verbose=True):
+    with config.patch(suppress_errors=True, verbose=True):
         torch.ones(2).sin()
-        inside = config.recompile_limit, config.verbose
-    return inside, config.recompile_limit, config.verbose
+        inside = config.suppress_errors, config.verbose
+    return inside, config.suppress_errors, config.verbose
 
 
 operation = Operation(run=run)
