@@ -1,4 +1,4 @@
-"""Settle what the field report claims (C1 to C9) on the torch that is installed here.
+"""Settle the claims of the field report (C1 to C9) by experiments on this PyTorch.
 
 Each claim has experiments that could come out either way, with controls that show it. The surprise:
 DEPENDS is a verdict, not a failure of the tool: several claims are true of one torch, one grad mode
