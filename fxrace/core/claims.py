@@ -128,10 +128,12 @@ def _over(rows: Sequence[ClaimRow]) -> SummaryRow:
     settled = [row for row in rows if row.verdict is not Answer.INCONCLUSIVE]
     verdicts = list(dict.fromkeys(row.verdict for row in settled))
     if len(verdicts) == 1 and len(settled) == len(rows):
-        ruling = Ruling(answer=verdicts[0], reason=first.reason)
+        last, alike = rows[-1], len({row.reason for row in rows}) == 1
+        reason = last.reason if alike else f"on torch {_short(last)}: {last.reason}"
+        ruling = Ruling(answer=verdicts[0], reason=reason)
     elif len(verdicts) > 1:
         told = "; ".join(
-            f"{verdict.value} on {', '.join(r.torch for r in settled if r.verdict is verdict)}"
+            f"{verdict.value} on {', '.join(_short(r) for r in settled if r.verdict is verdict)}"
             for verdict in verdicts
         )
         ruling = Ruling(answer=Answer.DEPENDS, reason=f"on the version of torch: {told}")
@@ -141,6 +143,10 @@ def _over(rows: Sequence[ClaimRow]) -> SummaryRow:
     return SummaryRow(
         id=first.id, statement=first.statement, verdict=ruling.answer, reason=ruling.reason
     )
+
+
+def _short(row: ClaimRow) -> str:
+    return row.torch.partition("+")[0]
 
 
 def _ruled(rule: Rule, reading: Values | str) -> Ruling:

@@ -56,8 +56,8 @@ def _answer(one: ExperimentRow) -> str:
 
 def _foot(document: ClaimsDocument) -> Iterator[str]:
     yield (
-        f"Measured by `fxrace claims`: every experiment in a process of its own, in forced "
-        f"positions where two threads take part. {text.controls(document)}."
+        "Measured by `fxrace claims`: every measurement in a process of its own, in forced "
+        f"positions where two threads take part; {text.controls(document)}."
     )
 
 

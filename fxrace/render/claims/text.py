@@ -81,23 +81,39 @@ def _claim(console: Console, summary: SummaryRow, rows: Sequence[ClaimRow]) -> N
         return
     for row in rows:
         _line(console, row.verdict, f"torch {row.torch} ({row.device}): {counted(row)}")
+    for told in varying(rows):
+        _wrapped(console, told, "varies", MARGIN + WIDEST + 2)
+
+
+def varying(rows: Sequence[ClaimRow]) -> Iterator[str]:
+    """The experiments that not every torch answers alike, and which torch says what."""
+    for first in rows[0].experiments:
+        said: dict[Answer, list[str]] = {}
+        for row in rows:
+            for one in row.experiments:
+                if one.id == first.id:
+                    said.setdefault(one.answer, []).append(row.torch.partition("+")[0])
+        if len(said) > 1:
+            sides = (f"{answer.value} on {', '.join(torches)}" for answer, torches in said.items())
+            yield f"{first.when}: {'; '.join(sides)}"
 
 
 def controls(document: ClaimsDocument) -> str:
-    """How many controls came out as they must: an answer without its controls is INCONCLUSIVE."""
-    rows = [c for row in document.claims for one in row.experiments for c in one.controls]
-    fired = sum(control.fired for control in rows)
-    return f"{fired} of {words.count(len(rows), 'control')} came out as they must"
+    """In how many experiments both controls came out: the others are INCONCLUSIVE."""
+    ran = [one for row in document.claims for one in row.experiments if one.controls]
+    fired = sum(all(control.fired for control in one.controls) for one in ran)
+    told = words.count(len(ran), "experiment")
+    return f"both controls came out as they must in {fired} of {told}"
 
 
 def counted(row: ClaimRow) -> str:
-    """How many experiments said what, and on what the verdict depends."""
+    """How many experiments said what; an open claim says why."""
     applying = [one for one in row.experiments if one.applies]
     counts = {answer: sum(one.answer is answer for one in applying) for answer in Answer}
     told = ", ".join(f"{number} {answer.value}" for answer, number in counts.items() if number)
-    if row.verdict in (Answer.TRUE, Answer.FALSE):
-        return f"{told} of {words.count(len(applying), 'experiment')}"
-    return f"{told}; {words.one_line(row.reason, 400)}"
+    if row.verdict is Answer.INCONCLUSIVE:
+        return f"{told}; {words.one_line(row.reason, 400)}"
+    return f"{told} of {words.count(len(applying), 'experiment')}"
 
 
 def _head(one: ExperimentRow) -> tuple[str, int, str]:
