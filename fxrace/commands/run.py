@@ -7,13 +7,17 @@ seen ends with 66, because its status is all that a build server reads.
 
 from __future__ import annotations
 
+import os
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import rich_click as click
 
+from fxrace import guards
 from fxrace.commands import _options
 from fxrace.core.program import SURE
 from fxrace.errors import ExitCode, UsageError
@@ -39,6 +43,13 @@ PREFIX = "fxrace: "
     help="How hard threads are pushed towards a collision.",
 )  # fmt: skip
 @click.option(
+    "--guard",
+    "guarded",
+    multiple=True,
+    metavar="NAME",
+    help="Install this guard in the program before anything is traced. Repeatable.",
+)
+@click.option(
     "--repeat", "repeats", type=click.IntRange(1), default=1, show_default=True,
     help="Run the program this often.",
 )  # fmt: skip
@@ -59,14 +70,15 @@ def command(**options: Any) -> int:
     with folders.writable(output):
         output.mkdir(parents=True, exist_ok=True)
         folder = Path(tempfile.mkdtemp(prefix="run-", dir=output))
-    document = run_program(
-        target,
-        python=interpreter.resolve(options["python"] or sys.executable),
-        folder=folder,
-        pressure=options["pressure"],
-        repeats=options["repeats"],
-        limit_s=options["timeout"],
-    )
+    with _guarded(options["guarded"]):
+        document = run_program(
+            target,
+            python=interpreter.resolve(options["python"] or sys.executable),
+            folder=folder,
+            pressure=options["pressure"],
+            repeats=options["repeats"],
+            limit_s=options["timeout"],
+        )
     (folder / "run.json").write_bytes(wire.encode(document))
     if options["as_json"]:
         click.echo(wire.pretty(document))
@@ -96,6 +108,23 @@ def _target(words: tuple[str, ...], *, as_module: bool) -> Program:
         raise UsageError(f"no file {name!r}", remedy="give a script, or -m and a module")
     kind = "module" if as_module else "script"
     return Program(kind=kind, name=name, words=tuple(rest))
+
+
+@contextmanager
+def _guarded(names: tuple[str, ...]) -> Iterator[None]:
+    """The environment variable by which the program's process is told. Raises UnknownPart."""
+    for name in names or guards.named_in_environment():
+        guards.load(name)
+    kept = os.environ.get(guards.VARIABLE)
+    if names:
+        os.environ[guards.VARIABLE] = ",".join(names)
+    try:
+        yield
+    finally:
+        if kept is not None:
+            os.environ[guards.VARIABLE] = kept
+        elif names:
+            del os.environ[guards.VARIABLE]
 
 
 def _tell(document: RunDocument) -> None:

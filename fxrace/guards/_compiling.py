@@ -1,8 +1,8 @@
 """``torch.compiler.is_compiling()`` and its relatives, per thread.
 
 From 2.13 Dynamo raises the flag for the length of a compile, export does so in all versions, and
-every thread of the process reads it. The readers keep their path: they ask torch's variable
-first, which is False unless somebody compiles or exports.
+every thread of the process reads it. The readers keep torch's code unless somebody compiles or
+exports.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ COMPILING, EXPORTING, NON_STRICT = (
 def _is_compiling() -> Any:
     if torch.jit.is_scripting():  # type: ignore[name-defined]  # noqa: F821
         return False
-    return _is_compiling_flag and "<fxrace>".here()  # type: ignore[name-defined]  # noqa: F821
+    return _is_compiling_flag and "<fxrace>".here()  # type: ignore[name-defined, attr-defined]  # noqa: F821
 
 
 def _is_exporting() -> Any:
-    return _is_exporting_flag and "<fxrace>".here()  # type: ignore[name-defined]  # noqa: F821
+    return _is_exporting_flag and "<fxrace>".here()  # type: ignore[name-defined, attr-defined]  # noqa: F821
 
 
 def _is_non_strict() -> Any:
-    return _is_non_strict_tracing_flag and "<fxrace>".here()  # type: ignore[name-defined]  # noqa: F821
+    return _is_non_strict_tracing_flag and "<fxrace>".here()  # type: ignore[name-defined, attr-defined]  # noqa: F821
 
 
 class Session:
@@ -69,25 +69,28 @@ def attach_compiling(inside: Inside) -> Detach:
     flags = {name: ThreadFlag(space, name) for name in (COMPILING, EXPORTING, NON_STRICT)}
     steps: list[Callable[[], Detach]] = []
 
-    def code(holder: Any, name: str, template: Any, state: Any, *known: str) -> None:
+    def written(holder: Any, name: str, session: Session, *known: str) -> None:
         function = expecting(plain(getattr(holder, name)), *known)
-        steps.append(lambda: swapped(function, filled(template, function, state)))
+        steps.append(lambda: swapped(function, filled(_session, function, session)))
+
+    def read(name: str, template: Any, flag: str) -> None:
+        flags[flag].read_by(expecting(plain(getattr(module, name)), flag), template)
 
     if hasattr(export, "_compiling_state_context"):  # 2.8; before, export has it in closures
         both = Session(inside, flags[COMPILING], flags[EXPORTING])
         if EXPORTING not in space:
             both = Session(inside, flags[COMPILING])
-        code(export, "_compiling_state_context", _session, both, COMPILING)
-        code(module, "is_compiling", _is_compiling, flags[COMPILING], COMPILING)
+        written(export, "_compiling_state_context", both, COMPILING)
+        read("is_compiling", _is_compiling, COMPILING)
         if EXPORTING in space:
-            code(module, "is_exporting", _is_exporting, flags[EXPORTING], EXPORTING)
+            read("is_exporting", _is_exporting, EXPORTING)
     if hasattr(module, "_compile_session_context"):  # 2.13
         session = Session(inside, flags[COMPILING])
-        code(module, "_compile_session_context", _session, session, COMPILING)
+        written(module, "_compile_session_context", session, COMPILING)
     if hasattr(module, "_non_strict_tracing_context"):
         strict = Session(inside, flags[NON_STRICT])
-        code(module, "_non_strict_tracing_context", _session, strict, NON_STRICT)
-        code(module, "_is_non_strict_tracing", _is_non_strict, flags[NON_STRICT], NON_STRICT)
+        written(module, "_non_strict_tracing_context", strict, NON_STRICT)
+        read("_is_non_strict_tracing", _is_non_strict, NON_STRICT)
     return attach_all(lambda: _ending(flags), *steps)
 
 

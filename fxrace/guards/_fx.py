@@ -10,7 +10,7 @@ From torch 2.14 the flag is per thread already; the patcher is not.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import wraps
 from typing import Any
@@ -71,19 +71,19 @@ def _reverted() -> Any:
 
 
 def _read() -> Any:
-    return _is_fx_tracing_flag and "<fxrace>".here()  # type: ignore[name-defined]  # noqa: F821
+    return _is_fx_tracing_flag and "<fxrace>".here()  # type: ignore[name-defined, attr-defined]  # noqa: F821
 
 
 def _read_with_warning() -> Any:
     is_fx_tracing_warning()  # type: ignore[name-defined]  # noqa: F821
-    return _is_fx_tracing_flag and "<fxrace>".here()  # type: ignore[name-defined]  # noqa: F821
+    return _is_fx_tracing_flag and "<fxrace>".here()  # type: ignore[name-defined, attr-defined]  # noqa: F821
 
 
 def _read_symbolic() -> Any:
     return (
         _is_fx_tracing_flag  # type: ignore[name-defined]  # noqa: F821
         and not torch.compiler.is_compiling()  # type: ignore[name-defined]  # noqa: F821
-        and "<fxrace>".here()
+        and "<fxrace>".here()  # type: ignore[attr-defined]
     )
 
 
@@ -125,9 +125,9 @@ def attach_flag(inside: Inside) -> Detach:
             remedy="install the guard before anything is traced",
         )
     flag = ThreadFlag(space, FLAG)
+    _give_readers(fx, flag)
     return attach_all(
         lambda: _unread(space, flag),
-        *_readers(fx, flag),
         lambda: _attach_environment(flag),
         lambda: layered(fx.Tracer, "trace", lambda layer: _counted(layer, inside, flag)),
     )
@@ -144,18 +144,12 @@ def _unread(space: dict[str, Any], flag: ThreadFlag) -> Detach:
     return detach
 
 
-def _readers(fx: Any, flag: ThreadFlag) -> list[Callable[[], Detach]]:
-    plain_reader = plain(fx.is_fx_tracing)
-    warned = "is_fx_tracing_warning" in plain_reader.__code__.co_names
-    templates = {plain_reader: _read_with_warning if warned else _read}
+def _give_readers(fx: Any, flag: ThreadFlag) -> None:
+    reader = expecting(plain(fx.is_fx_tracing), FLAG)
+    warned = "is_fx_tracing_warning" in reader.__code__.co_names
+    flag.read_by(reader, _read_with_warning if warned else _read)
     if hasattr(fx, "is_fx_symbolic_tracing"):
-        templates[plain(fx.is_fx_symbolic_tracing)] = _read_symbolic
-
-    def step(function: Any, template: Any) -> Callable[[], Detach]:
-        expecting(function, FLAG)
-        return lambda: swapped(function, filled(template, function, flag))
-
-    return [step(function, template) for function, template in templates.items()]
+        flag.read_by(expecting(plain(fx.is_fx_symbolic_tracing), FLAG), _read_symbolic)
 
 
 def _counted(layer: Layer, inside: Inside, flag: ThreadFlag | None) -> Any:

@@ -40,7 +40,7 @@ class ThreadMeta(dict[str, Any]):
     """A dictionary that is another one in every thread; its own storage stays empty."""
 
     __slots__ = ("_mine",)
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None
 
     def __init__(self, mine: _Mine) -> None:
         self._mine = mine
@@ -147,11 +147,11 @@ def attach_meta(inside: Inside) -> Detach:
     return attach_all(
         *(lambda f=f, t=t: swapped(f, filled(t, f, state)) for f, t in templates.items()),
         *(lambda n=n, v=v: layered(module, n, lambda _: v) for n, v in truths.items()),
-        *(lambda m=m: layered(m, META, lambda _: meta) for m in _importers(space[META], module)),
+        *(lambda m=m: layered(m, META, lambda _: meta) for m in _importers(module)),
     )
 
 
-def _importers(meta: Any, module: Any) -> list[Any]:
+def _importers(module: Any) -> list[Any]:
     """Modules that hold the dictionary by name: its own, and flex_attention's from 2.13."""
     import sys
 

@@ -23,7 +23,7 @@ def seed_from() -> int:
         return int(torch.empty((), dtype=torch.int64, device="cpu").random_().item())
 
 
-class Draws(TorchDispatchMode):
+class Draws(TorchDispatchMode):  # type: ignore[misc]
     """Every draw comes from generators seeded with ``seed``, one for each device."""
 
     def __init__(self, seed: int) -> None:
@@ -125,7 +125,7 @@ def _randn_like(own: Any, given: Any, **kwargs: Any) -> Any:
     return _aten.normal_(_aten.empty_like(given, **kwargs), 0.0, 1.0, generator=own)
 
 
-_APART = {
+_APART: dict[Any, Any] = {
     _aten.native_dropout: _native_dropout,
     _aten.rand_like: _rand_like,
     _aten.randn_like: _randn_like,

@@ -138,7 +138,7 @@ class Handle:
         return tuple(self._names)
 
     def remove(self) -> None:
-        """Let go of its guards, the last first. Safe from any thread; a second call does nothing."""
+        """Let go of its guards, the last first, from any thread. A second call does nothing."""
         while True:
             with _lock:
                 if not self._names:

@@ -53,7 +53,7 @@ def _looking_again(layer: Layer, convert: Any) -> Any:
         with convert.compile_lock:
             found = _made_meanwhile(code, frame, made_for)
             if found is not None:
-                return _as_result(convert, found)
+                return _as_result(found)
             result = layer.inner(self, frame, *args, **kwargs)
             made = getattr(result, "guarded_code", result)
             if made is not None and getattr(made, "guard_manager", None) is not None:
@@ -76,7 +76,7 @@ def _made_meanwhile(code: Any, frame: Any, made_for: tuple[Any, int]) -> Any:
     return None
 
 
-def _as_result(convert: Any, entry: Any) -> Any:
+def _as_result(entry: Any) -> Any:
     """What makes the evaluation of this frame run the entry's code, this once."""
     from torch._dynamo import types
 

@@ -38,7 +38,7 @@ def attach() -> Detach:
 
 def _no_compile(layer: Layer) -> Any:
     @wraps(layer.inner)
-    def compile_nothing(code: Any, globals: Any, locals: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: A002
+    def compile_nothing(code: Any, globals: Any, locals: Any, *args: Any, **kwargs: Any) -> Any:
         if not layer.live:
             return layer.inner(code, globals, locals, *args, **kwargs)
         raise Frozen(_why(code, locals))

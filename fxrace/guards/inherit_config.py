@@ -59,7 +59,7 @@ class _Config:
     def __init__(self) -> None:
         import importlib
 
-        modules = [importlib.import_module(name) for name in MODULES]
+        modules: list[Any] = [importlib.import_module(name) for name in MODULES]
         self._modules = modules
         self._variables = [
             entry.user_override for module in modules for entry in module._config.values()

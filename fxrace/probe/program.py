@@ -22,6 +22,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from fxrace import guards
 from fxrace.probe.confine import STACKS
 from fxrace.probe.failure import described
 from fxrace.probe.first_import import when_imported
@@ -42,7 +43,7 @@ def main(directory: str, pressure: str, seed: str, kind: str, name: str, *words:
     atexit.register(recorder.emit, "phase", name="end")  # the first one runs last
     lookout = Lookout(record, pressure=pressure, seed=seed)
     record_uncaught(recorder, lookout.others)
-    when_imported("torch", lookout.begin)
+    when_imported("torch", lambda: _begin(lookout))
     sys.argv[:] = [name, *words]
     run = _module(name) if kind == MODULE else _script(name)
     try:
@@ -53,6 +54,12 @@ def main(directory: str, pressure: str, seed: str, kind: str, name: str, *words:
         recorder.emit("raised", role="main", error=described(error), others=lookout.others())
         _show_as_the_interpreter_would(error)
         raise
+
+
+def _begin(lookout: Lookout) -> None:
+    """The guards that ``FXRACE_GUARD`` names, then the hooks, so that these see guarded torch."""
+    guards.install(*guards.named_in_environment())
+    lookout.begin()
 
 
 def _module(name: str) -> Callable[[], None]:

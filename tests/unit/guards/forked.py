@@ -100,7 +100,9 @@ class Mutating(MetaPathFinder):
         spec = PathFinder.find_spec(name, path, target)
         assert spec is not None and spec.origin is not None
         text = Path(spec.origin).read_text()
-        assert text.count(self._line) == 1, f"{self._line!r} is there {text.count(self._line)} times"
+        assert text.count(self._line) == 1, (
+            f"{self._line!r} is there {text.count(self._line)} times"
+        )
         spec.loader = _Changed(name, spec.origin, text.replace(self._line, self._other))
         return spec
 

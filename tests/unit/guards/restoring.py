@@ -176,8 +176,10 @@ def taken_back_while_leaving() -> list[str]:
     error = a.go()
     found = [] if changed(before, snapshot()) else ["the guard went with the trace"]
     again.remove()
-    return found + changed(before, snapshot()) + (
-        [repr(error)] if isinstance(error, BaseException) else []
+    return (
+        found
+        + changed(before, snapshot())
+        + ([repr(error)] if isinstance(error, BaseException) else [])
     )
 
 

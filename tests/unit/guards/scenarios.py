@@ -61,6 +61,10 @@ def backend_that(pause: Callable[[], None]) -> Callable[..., Any]:
     return backend
 
 
+def compiling(pause: Callable[[], None]) -> Any:
+    return torch.compile(lambda x: x + 2, backend=backend_that(pause))(torch.ones(2))
+
+
 def bad(**results: Any) -> Symptoms:
     return [f"{name}: {told(value)}" for name, value in results.items() if told(value) != "ok"]
 
@@ -74,7 +78,7 @@ def flag_beside_make_fx() -> Symptoms:
 
 def flag_beside_compile() -> Symptoms:
     compiled = warm()
-    a = Parked(lambda pause: torch.compile(lambda x: x + 2, backend=backend_that(pause))(torch.ones(2)))
+    a = Parked(compiling)
     b = beside(lambda: compiled(torch.ones(2)))
     return bad(b=b, a=a.go())
 
@@ -147,7 +151,7 @@ def compile_beside_trace() -> Symptoms:
 
 
 def is_compiling_elsewhere() -> Symptoms:
-    a = Parked(lambda pause: torch.compile(lambda x: x + 2, backend=backend_that(pause))(torch.ones(2)))
+    a = Parked(compiling)
     b = beside(torch.compiler.is_compiling)
     own: list[Any] = []
 

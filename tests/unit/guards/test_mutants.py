@@ -94,7 +94,7 @@ MUTANTS = (
     ),
     Mutant(
         name="is_compiling is everybody's", file="_compiling",
-        line='code(module, "is_compiling", _is_compiling, flags[COMPILING], COMPILING)',
+        line='read("is_compiling", _is_compiling, COMPILING)',
         other="pass", noticed_by="is_compiling_elsewhere", torch=((2, 13), (99, 0)),
     ),
     Mutant(

@@ -24,10 +24,9 @@ RED = {
     "tracer_elsewhere": ((2, 4), None),
     "autowrapped": ((2, 0), None),
     "second_trace_after_the_first": ((2, 0), None),
-    "nested_call_after_anothers_trace": ((2, 0), (2, 14)),
     "nested_call_beside_a_subgraph": ((2, 0), (2, 14)),
 }
-GOOD = ("same_thread_nesting", "cond_works")
+GOOD = ("same_thread_nesting", "cond_works", "nested_call_after_anothers_trace")
 OWNER = ("traces_at_once", "helper_thread_in_compile")
 
 

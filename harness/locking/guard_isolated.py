@@ -1,0 +1,8 @@
+"""No lock of the harness: the guard isolated, installed for the trial."""
+
+from __future__ import annotations
+
+from fxrace.probe.part import Part
+from harness.guarded import UnderGuards
+
+part = Part(build=lambda: UnderGuards("isolated"))

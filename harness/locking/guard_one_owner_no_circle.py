@@ -1,0 +1,8 @@
+"""No lock of the harness: the guards one_owner, no_circle and compile_once together."""
+
+from __future__ import annotations
+
+from fxrace.probe.part import Part
+from harness.guarded import UnderGuards
+
+part = Part(build=lambda: UnderGuards("one_owner", "no_circle", "compile_once"))
