@@ -20,15 +20,21 @@ dirty       a process after a schedule that left something behind: runs no furth
 
 How to run one schedule, in this process (``schedule``)::
 
-    with exploring(grain="region") as stage:                  # hooks on, points on
+    program = Program(prepare=lambda: [body_a, body_b])       # called before every schedule
+    with exploring("region") as stage:                        # hooks, gates and points are on
         played = stage.play(program, OneStop(thread=0, at="trace:inside#1"))
 
-and many, each in a process that is clean (``runner``)::
+and many, in processes that are given up once a schedule left its mark on them (``workers``)::
 
-    with Workers(program, grain="region") as workers:
-        for played in workers.explore(exhaustive.strategy, bound=2): ...
+    with exploring("state") as stage, Workers(stage) as workers:
+        workers.import_for(program)
+        told = explore(program, workers.play)                 # ``explorer``
+        for cause in told.causes: ...
 
-Modules: ``played`` (records) · ``choices`` (choosers) · ``baton`` (hand-over) · ``standing`` (is
-the runner stuck or busy) · ``gates`` (locks) · ``points/`` (where threads stop) · ``schedule``,
-``runner`` · ``strategies/`` · ``coverage`` · ``token`` · ``minimise`` · ``emit``.
+Modules: ``played`` (records) · ``choices`` (choosers) · ``baton`` (hand-over), ``participant``,
+``standing`` (stuck or busy) · ``gates`` (locks) · ``points/`` (where threads stop) · ``watched``
+(States, fast) · ``program``, ``schedule``, ``workers``, ``explorer`` · ``strategies/`` ·
+``coverage`` · ``cause`` (one fingerprint, many symptoms) · ``token`` · ``minimise`` · ``sources``,
+``places``, ``emit``, ``collisions``, ``verify`` (scripts). ``pair`` and ``interference*`` stop one
+operation at every point with a driver of their own; ``scheduled`` is the target that uses this.
 """

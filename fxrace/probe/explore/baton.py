@@ -21,7 +21,7 @@ from types import FrameType
 from fxrace.probe.explore.choices import Chooser, Situation, staying
 from fxrace.probe.explore.participant import START, Is, Participant, circle_of, stack
 from fxrace.probe.explore.played import Block, End, Slip, Step, Stood
-from fxrace.probe.explore.standing import Standing, described, lock_owner
+from fxrace.probe.explore.standing import Idle, Standing, described, lock_owner
 from fxrace.probe.regions import frames_now
 
 GRACE_S = 0.05
@@ -58,6 +58,7 @@ class Baton:
         self._by_ident: dict[int, Participant] = {}
         self._chooser, self._away = chooser, away
         self._grace_s, self._standing_s, self._limit_s = grace_s, standing_s, limit_s
+        self._process = Idle()
         self._mutex = threading.Lock()
         self._over = threading.Event()
         self._runner: Participant | None = None
@@ -162,6 +163,7 @@ class Baton:
 
     def _look(self) -> None:
         frames = frames_now()
+        self._process.look()
         with self._mutex:
             for thread in self._threads:
                 watched = thread.state in (Is.RUNNING, Is.PASSED)
@@ -182,14 +184,10 @@ class Baton:
             self.blocks.append(block)
             runner.owner, runner.lock = owner.number, what
         else:
-            slip = Slip(
-                step=step,
-                thread=runner.number,
-                after=runner.at,
-                what=what,
-                stack=stack(frame),
+            told = stack(frame)
+            self.slips.append(
+                Slip(step=step, thread=runner.number, after=runner.at, what=what, stack=told)
             )
-            self.slips.append(slip)
         self._hand_over(None, f"stands:{what}")
 
     def _if_nobody_moves(self) -> None:
@@ -197,7 +195,7 @@ class Baton:
         passed = [thread for thread in self._threads if thread.state is Is.PASSED]
         if not passed:
             return
-        looks = min(thread.looks_stood for thread in passed)
+        looks = min(self._process.looks, *(thread.looks_stood for thread in passed))
         circle = circle_of(self._threads)
         if circle and looks >= LOOKS:
             self.circle = circle

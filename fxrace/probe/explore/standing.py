@@ -21,6 +21,8 @@ from fxrace.probe.locks import NamedLock
 
 #: Waking up for the interpreter lock every few milliseconds costs this little.
 IDLE_S = 0.0005
+#: Of the whole process, the one that looks included, between two looks.
+BUSY_S = 0.004
 _ELSEWHERE = ("subprocess.py", "selectors.py", "multiprocessing/connection.py")
 _OWNER = re.compile(r"owner=(\d+)")
 _RLOCK = type(threading.RLock())
@@ -50,6 +52,23 @@ class Standing:
 
     def reset(self) -> None:
         self._last, self.looks = None, 0
+
+
+class Idle:
+    """At how many looks in a row no thread of the process did anything.
+
+    A participant may wait for one that takes no part (a device thread of autograd, a pool): then
+    nobody is stuck.
+    """
+
+    def __init__(self) -> None:
+        self._last = time.process_time()
+        self.looks = 0
+
+    def look(self) -> None:
+        now, before = time.process_time(), self._last
+        self._last = now
+        self.looks = self.looks + 1 if now - before < BUSY_S else 0
 
 
 def works_elsewhere(frame: FrameType | None) -> bool:

@@ -258,6 +258,26 @@ def test_a_native_wait_is_passed_over_and_queues_when_it_comes_back() -> None:
     assert [ended.result for ended in played.ended] == ["waited", "freed"]
 
 
+def test_who_waits_for_a_thread_that_takes_no_part_is_not_stuck() -> None:
+    """As a caller of backward waits for a device thread, for longer than ``standing_s``."""
+
+    def work() -> None:
+        until = time.thread_time() + 2 * QUICK.standing_s
+        while time.thread_time() < until:
+            pass
+
+    def waits(current: Current) -> str:
+        helper = threading.Thread(target=work)
+        helper.start()
+        helper.join(60)
+        return "waited"
+
+    played = once([waits, lambda current: None], InOrder((0, 1)))
+    assert played.end is End.FINISHED
+    assert [slip.thread for slip in played.slips] == [0]
+    assert played.ended[0].result == "waited"
+
+
 def test_busy_work_is_not_passed_over() -> None:
     def busy(current: Current) -> int:
         until, n = time.thread_time() + 4 * QUICK.grace_s, 0
