@@ -65,7 +65,9 @@ def main(names: list[str]) -> None:
     preload()
     from fxrace.probe import operations
     from fxrace.probe.explore.interference_fork import Say, forked
+    from fxrace.probe.explore.pair import start_autograd
 
+    start_autograd("cpu")
     for name in names or operations.names():
 
         def body(say: Say, name: str = name) -> None:

@@ -11,6 +11,8 @@ begins (so that the watchdog hears us), ``difference`` per confirmed difference,
 
 from __future__ import annotations
 
+import os
+
 from fxrace.probe.explore.interference import explore
 from fxrace.probe.explore.interference_course import Prepared
 from fxrace.probe.explore.interference_fork import End, Say, forked
@@ -33,12 +35,28 @@ def run(trial: Trial, recorder: Recorder) -> None:
     factor = float(trial.settings.get("budget") or 1.0)
     a, known = trial.knobs["a"], Known()
     quiet()
+    start_autograd(device)
     for b in filter(None, trial.knobs["b"].split(",")):
         recorder.emit("note", text=f"pair {a} {b}")
         _pair(a, b, device, factor, known, recorder)
 
 
 run.unhooked = True  # type: ignore[attr-defined]
+
+
+def start_autograd(device: str) -> None:
+    """Let autograd's engine count its devices now, while there are none.
+
+    A CUDA build without a GPU gets a stand-in for the missing device when the first fake tensor
+    is made, and it claims eight; an engine that starts later starts a thread for each, and a
+    process with threads cannot be forked.
+    """
+    import torch
+
+    if device == "cpu":
+        os.environ["CUDA_VISIBLE_DEVICES"] = ""
+    x = torch.ones(1, requires_grad=True)
+    torch.autograd.grad(x * 1, x)
 
 
 def _pair(a: str, b: str, device: str, factor: float, known: Known, recorder: Recorder) -> None:

@@ -7,7 +7,7 @@ from collections import Counter
 from fxrace.probe.explore import stop_token
 from fxrace.probe.explore.interference_reference import reference
 from fxrace.probe.explore.interference_search import Search
-from fxrace.probe.explore.pair import prepare
+from fxrace.probe.explore.pair import prepare, start_autograd
 from fxrace.probe.explore.unexplored import quiet
 from fxrace.probe.operations import load
 from fxrace.probe.recorder import Recorder
@@ -24,6 +24,7 @@ def replay(trial: Trial, recorder: Recorder) -> None:
     if stop_token.written(a, b, point, b_point) != given["token"]:
         raise ValueError("the token is of another point than the store says")
     quiet()
+    start_autograd(str(given.get("device") or "cpu"))
     prepared = prepare(load(a), load(b))
     ref = reference(prepared, {})
     if ref.reason:
