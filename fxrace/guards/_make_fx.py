@@ -93,7 +93,7 @@ def attach_make_fx(inside: Inside) -> Detach:
         lambda: _property(module, tracers),
         lambda: swapped(function, filled(_set, function, tracers)),
     ]
-    if TABLE in vars(module):
+    if isinstance(vars(module).get(TABLE), Mapping):  # 2.12 keeps a ContextVar there
         tables = Decompositions(inside)
         decompose = expecting(plain(module.decompose), TABLE)
         steps.append(lambda: layered(module, TABLE, lambda _: tables))
