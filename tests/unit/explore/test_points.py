@@ -49,6 +49,9 @@ class Tracer:
     def make(cls):
         return cls()
 
+    def __del__(self):
+        pass
+
 def whole():
     save_and_set()
     Tracer.make().trace()

@@ -11,6 +11,7 @@ import sys
 from types import CodeType, FrameType
 from typing import Any
 
+_FINALISERS, _WEAK_REFERENCES = frozenset({"__del__", "_remove_id"}), "torch/utils/weak.py"
 _HAS_QUALNAME = sys.version_info >= (3, 11)
 
 
@@ -22,8 +23,14 @@ def named(frame: FrameType) -> str:
 
 
 def is_stable(code: CodeType) -> bool:
-    """False for what has no name of its own, or one that depends on the Python version."""
-    return "<" not in code.co_name
+    """False for what has no name of its own, or one that depends on the Python version.
+
+    And for what runs when an object dies: that may be a little earlier or later in each run.
+    """
+    file = code.co_filename.replace("\\", "/")
+    return "<" not in code.co_name and not (
+        code.co_name in _FINALISERS or file.endswith(_WEAK_REFERENCES)
+    )
 
 
 def _looked_up(frame: FrameType) -> str:
