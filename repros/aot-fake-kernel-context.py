@@ -28,6 +28,7 @@ HAZARD = {
         "2.6.0": "WRONG 1 of 1; guarded CLEAN 1 of 1",
         "2.12.0": "WRONG 1 of 1; guarded CLEAN 1 of 1",
         "2.13.0": "WRONG 1 of 1; guarded CLEAN 1 of 1",
+        "2.14.1": "WRONG 1 of 1; guarded CLEAN 1 of 1",
     },
     "silent": True,
 }

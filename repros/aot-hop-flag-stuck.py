@@ -25,7 +25,13 @@ HAZARD = {
     "remedy": "one lock round every trace and every eager higher-order operator",
     "since": "2.6",
     "fixed_in": "2.14",
-    "evidence": {},
+    "evidence": {
+        "2.6.0": "RAISED 1 of 1; guarded CLEAN 1 of 1",
+        "2.12.0": "RAISED 1 of 1; guarded CLEAN 1 of 1",
+        "2.13.0": "RAISED 1 of 1; guarded CLEAN 1 of 1",
+        "2.14.1": "CLEAN 1 of 1; guarded CLEAN 1 of 1",
+        "2.15.0": "CLEAN 1 of 1; guarded CLEAN 1 of 1",
+    },
 }
 BOUND_S = 90
 

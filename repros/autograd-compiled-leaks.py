@@ -22,7 +22,13 @@ HAZARD = {
     "racy": "WRONG",
     "remedy": "one lock round every enabled block and every backward",
     "since": "2.6",
-    "evidence": {},
+    "evidence": {
+        "2.6.0": "WRONG 1 of 1; guarded CLEAN 1 of 1",
+        "2.12.0": "WRONG 1 of 1; guarded CLEAN 1 of 1",
+        "2.13.0": "WRONG 1 of 1; guarded CLEAN 1 of 1",
+        "2.14.1": "WRONG 1 of 1; guarded CLEAN 1 of 1",
+        "2.15.0": "WRONG 1 of 1; guarded CLEAN 1 of 1",
+    },
     "silent": True,
 }
 BOUND_S = 90

@@ -17,6 +17,7 @@ from fxrace.records.claims import ClaimsDocument
 from fxrace.records.doctor import DoctorDocument
 from fxrace.records.document import DumpDocument, ReplayDocument, RunDocument, SweepDocument
 from fxrace.records.exploration import ExploreDocument, TokenDocument
+from fxrace.records.repro import BisectDocument, ReproDocument
 
 T = TypeVar("T")
 
@@ -27,6 +28,8 @@ DOCUMENTS: Mapping[str, type] = {
     "doctor": DoctorDocument,
     "run": RunDocument,
     "dump": DumpDocument,
+    "repro": ReproDocument,
+    "bisect": BisectDocument,
     "explore": ExploreDocument,
     "claims": ClaimsDocument,
     "replay_token": TokenDocument,

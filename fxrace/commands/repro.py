@@ -1,0 +1,195 @@
+"""Run the catalogue of known hazards, racy and guarded, on one or several torches."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+
+import rich_click as click
+
+from fxrace.catalog.hazards import script_of
+from fxrace.commands import _catalogue, _options
+from fxrace.commands._catalogue import Torch
+from fxrace.core.repro_judge import judge, row_of, run_of
+from fxrace.errors import ExitCode, UsageError
+from fxrace.launch import bundled
+from fxrace.launch import folder as folders
+from fxrace.launch.script import run_script
+from fxrace.launch.stopping import Level, Stopping
+from fxrace.records import wire
+from fxrace.records.hazard import Catalogue, Hazard
+from fxrace.records.outcome import Verdict
+from fxrace.records.repro import Judgement, ReproDocument, ReproRow, ScriptRun, Twin
+from fxrace.render.view import repro as view
+
+BOTH = "both"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Task:
+    """One run of one script."""
+
+    hazard: Hazard
+    torch: Torch
+    twin: Twin
+
+
+@click.command(cls=click.RichCommand)
+@click.argument("slugs", nargs=-1)
+@click.option("--list", "listing", is_flag=True, help="List the hazards and run nothing.")
+@click.option("--print", "printing", is_flag=True, help="Print the script of one SLUG.")
+@click.option(
+    "--twin", "twins", type=click.Choice([*(twin.value for twin in Twin), BOTH]), default=BOTH,
+    show_default=True, help="The program with the hazard, the one with the remedy, or both.",
+)  # fmt: skip
+@click.option(
+    "--repeat", type=click.IntRange(1), default=1, show_default=True, help="Runs of each twin."
+)
+@click.option(
+    "--python", "pythons", multiple=True, metavar="PATH",
+    help="Interpreter to run under; several make a matrix. It needs torch only. Default: this one.",
+)  # fmt: skip
+@click.option(
+    "--jobs", type=click.IntRange(1), default=None, metavar="N",
+    help="Scripts side by side. Default: one per processor.",
+)  # fmt: skip
+@click.option(
+    "-o", "--output", type=click.Path(file_okay=False, path_type=Path), default=None,
+    metavar="DIR", help="Also write repro.json and repro.md there.",
+)  # fmt: skip
+@_options.as_json
+def command(
+    *, slugs: tuple[str, ...], listing: bool, printing: bool, twins: str, repeat: int,
+    pythons: tuple[str, ...], jobs: int | None, output: Path | None, as_json: bool,
+) -> ExitCode:  # fmt: skip
+    """Run the hazards SLUGS (patterns such as 'fx-*' are taken; none means all) and judge each
+    against what its script declares.
+
+    Exits 0 when all are as declared, 1 when one that this torch should have does not show, 3 when
+    a script is broken or none could say anything.
+    """
+    known = _catalogue.catalogue()
+    hazards = _catalogue.chosen(known, slugs)
+    if printing:
+        return _print(hazards, plain=not (as_json or listing))
+    rows: tuple[ReproRow, ...] = ()
+    interrupted = False
+    if not listing:
+        tasks = [
+            Task(hazard=hazard, torch=torch, twin=twin)
+            for hazard, torch in product(hazards, _catalogue.torches(pythons))
+            for twin in Twin
+            for _ in range(repeat)
+            if twins in (twin.value, BOTH)
+        ]
+        with Stopping() as stopping:
+            rows = tuple(_rows(tasks, jobs or os.cpu_count() or 1, stopping))
+            interrupted = stopping.level is not Level.RUN
+    document = _document(known, hazards, rows, interrupted=interrupted)
+    if output is not None:
+        _write(output, document)
+    click.echo(wire.pretty(document) if as_json else view.text(document))
+    return ExitCode.PASS if listing else exit_code(document)
+
+
+def exit_code(document: ReproDocument) -> ExitCode:
+    """FINDINGS where the catalogue is wrong about a torch, INCONCLUSIVE where nothing was shown."""
+    judgements = {row.judgement for row in document.results}
+    if document.interrupted:
+        return ExitCode.INTERRUPTED
+    if Judgement.NOT_REPRODUCED in judgements:
+        return ExitCode.FINDINGS
+    shown = any(
+        row.judgement is Judgement.REPRODUCED or row.racy.verdict is Verdict.CLEAN
+        for row in document.results
+    )
+    if Judgement.BROKEN in judgements or not shown:
+        return ExitCode.INCONCLUSIVE
+    return ExitCode.PASS
+
+
+def _print(hazards: Sequence[Hazard], *, plain: bool) -> ExitCode:
+    if len(hazards) != 1 or not plain:
+        raise UsageError("--print shows one script as it is", remedy="fxrace repro SLUG --print")
+    script = script_of(bundled.root(), hazards[0].slug)
+    click.echo(script.read_text(encoding="utf-8"), nl=False)
+    return ExitCode.PASS
+
+
+def _rows(tasks: Sequence[Task], jobs: int, stopping: Stopping) -> Iterator[ReproRow]:
+    """Judge each hazard on each torch as soon as its last run has ended, told on stderr."""
+    pairs: dict[tuple[str, Path], list[Task]] = {}
+    for task in tasks:
+        pairs.setdefault((task.hazard.slug, task.torch.python), []).append(task)
+    rows: dict[tuple[str, Path], ReproRow] = {}
+    with ThreadPoolExecutor(jobs) as pool:
+        runs = {pool.submit(_run, task, stopping): task for task in tasks}
+        ended: dict[tuple[str, Path], list[tuple[Twin, ScriptRun | None]]] = {}
+        for future in as_completed(runs):
+            task = runs[future]
+            key = (task.hazard.slug, task.torch.python)
+            ended.setdefault(key, []).append((task.twin, future.result()))
+            if len(ended[key]) == len(pairs[key]) and all(run for _, run in ended[key]):
+                rows[key] = _judged(task, [(t, r) for t, r in ended[key] if r is not None])
+                click.echo(view.progress(rows[key], len(rows), len(pairs)), err=True)
+    return (rows[key] for key in pairs if key in rows)
+
+
+def _run(task: Task, stopping: Stopping) -> ScriptRun | None:
+    """One run, or None when it was not begun or was given up."""
+    if stopping.level is not Level.RUN:
+        return None
+    flags = ("--guarded",) if task.twin is Twin.GUARDED else ()
+    end = run_script(
+        task.torch.python,
+        script_of(bundled.root(), task.hazard.slug),
+        *flags,
+        timeout_s=task.hazard.timeout_s,
+        give_up=lambda: _killed(stopping),
+    )
+    given_up = end.status is None and _killed(stopping)
+    return None if given_up else run_of(end, timeout_s=task.hazard.timeout_s)
+
+
+def _killed(stopping: Stopping) -> bool:
+    return stopping.level is Level.KILL
+
+
+def _judged(task: Task, runs: Sequence[tuple[Twin, ScriptRun]]) -> ReproRow:
+    hazard, torch = task.hazard, task.torch
+    racy = row_of([run for twin, run in runs if twin is Twin.RACY], wanted=hazard.racy)
+    guarded = row_of([run for twin, run in runs if twin is Twin.GUARDED], wanted=Verdict.CLEAN)
+    judgement, reason = judge(hazard, torch.version, racy, guarded)
+    return ReproRow(
+        slug=hazard.slug,
+        python=str(torch.python),
+        torch=torch.version,
+        racy=racy,
+        guarded=guarded,
+        judgement=judgement,
+        reason=reason,
+    )
+
+
+def _document(
+    known: Catalogue, hazards: Sequence[Hazard], rows: Sequence[ReproRow], *, interrupted: bool
+) -> ReproDocument:
+    return ReproDocument(
+        schema="fxrace.repro",
+        schema_version=1,
+        results=tuple(rows),
+        hazards=tuple(hazards),
+        problems={problem.slug: problem.reason for problem in known.problems},
+        interrupted=interrupted,
+    )
+
+
+def _write(output: Path, document: ReproDocument) -> None:
+    with folders.writable(output):
+        output.mkdir(parents=True, exist_ok=True)
+        (output / "repro.json").write_text(wire.pretty(document) + "\n")
+        (output / "repro.md").write_text(view.markdown(document))
