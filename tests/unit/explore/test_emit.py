@@ -220,6 +220,7 @@ SCRIPTS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("red", "green"), SCRIPTS)
 def test_it_reproduces_at_its_stops_and_not_elsewhere(red, green, tmp_path: Path) -> None:
     text = script(of_difference(red))
@@ -228,6 +229,7 @@ def test_it_reproduces_at_its_stops_and_not_elsewhere(red, green, tmp_path: Path
     assert length(text) <= 40
 
 
+@pytest.mark.slow
 def test_it_is_offered_only_with_what_was_seen_of_it() -> None:
     collision = of_difference(
         difference(b="module_call", point="torch/fx/_symbolic_trace.py:Tracer.call_module")
@@ -254,6 +256,7 @@ def test_a_visit_that_is_off_by_one_is_found(monkeypatch: pytest.MonkeyPatch) ->
     assert found is not None and found.k == 2
 
 
+@pytest.mark.slow
 def test_a_lock_that_both_want_is_no_hang_and_a_hang_is_one(tmp_path: Path) -> None:
     """A stops with a lock in hand; B waits for it; A goes on after its bounded wait."""
     body = (
