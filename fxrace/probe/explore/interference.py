@@ -80,11 +80,10 @@ def _settle(pair: Pair, group: Group) -> None:
     cause = _confirm(pair, names[0], group.party, len(names), off)
     for off, names in situations[1:_SITUATIONS]:
         states = () if cause is None else cause.heals
-        if states and set(states) <= set(off):
-            heard = pair.search.single(names[0], heal=states)
-            if group.party not in pair.search.parties(heard):
-                pair.differences += len(names)
-                continue
+        known = bool(states) and set(states) <= set(off)
+        if known and not pair.search.shows(names[0], group.party, group.symptom, heal=states):
+            pair.differences += len(names)
+            continue
         found = _confirm(pair, names[0], group.party, len(names), off)
         cause = cause or found
     pair.differences += sum(len(n) for _, n in situations[_SITUATIONS:] if group.party != LEFT)
@@ -121,7 +120,7 @@ def _tell(
     if (party, shape(symptom)) in pair.confirmed and (party, off) in pair.causes:
         return
     pair.confirmed.add((party, shape(symptom)))
-    cause = _cause(pair, name, b_point, party, heard, off)
+    cause = _cause(pair, name, b_point, party, shown[0], off)
     pair.emit(
         "difference",
         **difference(
@@ -139,12 +138,13 @@ def _tell(
 
 
 def _cause(
-    pair: Pair, name: str, b_point: str, party: str, heard: Heard, off: tuple[str, ...]
+    pair: Pair, name: str, b_point: str, party: str, shown: tuple[str, Heard], off: tuple[str, ...]
 ) -> Cause:
     if party in (HUNG, CRASHED):
         return Cause(state=None, proof=Proof.NONE, others=off)
+    symptom, heard = shown
     hint = next((cause.state for (p, _), cause in pair.causes.items() if p == party), None)
-    found = cause_of(pair.search, name, party, heard, hint, b_point)
+    found = cause_of(pair.search, name, party, symptom, heard, hint, b_point)
     pair.causes[party, off] = found
     return found
 

@@ -17,7 +17,7 @@ from typing import Any
 from fxrace.core.states import STATES, surfaced_at
 from fxrace.probe.explore.interference_fork import Heard
 from fxrace.probe.explore.interference_heal import WATCHED
-from fxrace.probe.explore.interference_search import QUIESCENT, Search
+from fxrace.probe.explore.interference_search import QUIESCENT, Search, shape
 
 _TRIED_MOST, _RUNS_MOST = 8, 24
 
@@ -53,23 +53,33 @@ class Cause:
 
 
 def cause_of(
-    search: Search, name: str, party: str, heard: Heard, hint: str | None, b_point: str = ""
+    search: Search,
+    name: str,
+    party: str,
+    symptom: str,
+    heard: Heard,
+    hint: str | None,
+    b_point: str = "",
 ) -> Cause:
-    """The State behind this party's difference at this stop. ``hint`` is tried first."""
+    """The State behind this party's symptom at this stop. ``hint`` is tried first."""
     stop = heard.last("stop") or heard.last("blocked") or heard.last("inside") or {}
     off = tuple(stop.get("off", ()))
     own = party.removeprefix(f"{QUIESCENT}:") if party.startswith(QUIESCENT) else hint
     ranked = ranked_by_surface(off, _error_of(heard, party), own)
+    changed = ""
     for state in ranked[:_TRIED_MOST]:
-        if not _shows(search, name, party, b_until=b_point, heal=(state,)):
-            return Cause(
-                state=state, proof=Proof.HEALED, others=tuple(o for o in off if o != state)
-            )
-    if len(ranked) > 1 and not _shows(search, name, party, b_until=b_point, heal=tuple(off)):
-        needed = _fewest(search, name, party, ranked, b_point)
+        left = search.left(name, party, b_until=b_point, heal=(state,))
+        if left is None:
+            return Cause(state=state, proof=Proof.HEALED, others=_but(off, state))
+        if shape(left) != shape(symptom):
+            changed = changed or state
+    if changed:  # nothing clears it whole, but this one took the symptom away
+        return Cause(state=changed, proof=Proof.HEALED, others=_but(off, changed))
+    if len(ranked) > 1 and not search.shows(name, party, symptom, b_until=b_point, heal=tuple(off)):
+        needed = _fewest(search, name, party, symptom, ranked, b_point)
         return Cause(state=needed[0], proof=Proof.HEALED_WITH_OTHERS, others=tuple(needed[1:]))
     if not b_point:
-        found = _unlisted(search, name, party) or _undone(search, name)
+        found = _unlisted(search, name, party, symptom) or _undone(search, name)
         if found is not None:
             return found
     if party.startswith(QUIESCENT):
@@ -92,20 +102,18 @@ def ranked_by_surface(
     return list(dict.fromkeys([*wanted, *sorted(off, key=lambda one: order.get(one, 999))]))
 
 
-def _shows(search: Search, name: str, party: str, **course: Any) -> bool:
-    return party in search.parties(search.single(name, **course))
-
-
 def _but(off: tuple[str, ...], state: str) -> tuple[str, ...]:
     return tuple(one for one in off if one != state)
 
 
-def _fewest(search: Search, name: str, party: str, off: list[str], b_point: str) -> list[str]:
+def _fewest(
+    search: Search, name: str, party: str, symptom: str, off: list[str], b_point: str
+) -> list[str]:
     """Of States that heal together, those that none can be left out of."""
     needed = list(off)
     for state in off:
         without = tuple(one for one in needed if one != state)
-        if without and not _shows(search, name, party, b_until=b_point, heal=without):
+        if without and not search.shows(name, party, symptom, b_until=b_point, heal=without):
             needed.remove(state)
     return needed
 
@@ -119,13 +127,14 @@ def _undone(search: Search, name: str) -> Cause | None:
     return Cause(state=_named(paths[0]), proof=Proof.UNDONE, others=tuple(paths[1:]))
 
 
-def _unlisted(search: Search, name: str, party: str) -> Cause | None:
+def _unlisted(search: Search, name: str, party: str, symptom: str) -> Cause | None:
     """The attribute, in no registry, that heals it; None where all of them together do not."""
     heard = search.single(name, wide=())
     wide = heard.last("wide")
-    if wide is None or party in search.parties(heard):
+    left = search.parties(heard).get(party)
+    if wide is None or (left is not None and shape(left) == shape(symptom)):
         return None
-    needed = _narrowed(search, name, party, sorted({*wide["healed"], *wide["mended"]}))
+    needed = _narrowed(search, name, party, symptom, sorted({*wide["healed"], *wide["mended"]}))
     if not needed:
         return None
     proof = Proof.HEALED if len(needed) == 1 else Proof.HEALED_WITH_OTHERS
@@ -136,7 +145,7 @@ def _unlisted(search: Search, name: str, party: str) -> Cause | None:
     return Cause(state=first, proof=proof, others=tuple(others))
 
 
-def _narrowed(search: Search, name: str, party: str, needed: list[str]) -> list[str]:
+def _narrowed(search: Search, name: str, party: str, symptom: str, needed: list[str]) -> list[str]:
     """Leaves out halves, quarters, at last one by one, as long as the rest heals.
 
     Ends where two rounds in a row left out nothing (then they are all needed), and after so many
@@ -148,7 +157,7 @@ def _narrowed(search: Search, name: str, party: str, needed: list[str]) -> list[
         for start in range(len(needed) - 1, -1, -size):
             part = needed[max(start - size + 1, 0) : start + 1]
             without = tuple(one for one in needed if one not in part)
-            if without and not _shows(search, name, party, wide=without):
+            if without and not search.shows(name, party, symptom, wide=without):
                 needed = list(without)
             runs += bool(without)
         idle = idle + 1 if len(needed) == before else 0

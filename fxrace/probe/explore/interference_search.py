@@ -100,6 +100,19 @@ class Search:
             self._note(found, AGAIN, again["b"], self.reference.again)
         return found
 
+    def left(self, name: str, party: str, **course: Any) -> str | None:
+        """How this side still comes out wrong at this stop under this course, or None."""
+        return self.parties(self.single(name, **course)).get(party)
+
+    def shows(self, name: str, party: str, symptom: str, **course: Any) -> bool:
+        """True where the same symptom is left.
+
+        Another symptom of the same side is another cause: a compiled call that no longer meets
+        the tracing flag may then meet the patched module class.
+        """
+        left = self.left(name, party, **course)
+        return left is not None and shape(left) == shape(symptom)
+
     def _note(
         self, found: dict[str, str], party: str, outcome: Outcome, allowed: Sequence[Outcome]
     ) -> None:
