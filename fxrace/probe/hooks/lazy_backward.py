@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from fxrace.probe import settings
 from fxrace.probe.hooks import Blind, Detach, replaced
 from fxrace.probe.watching import Watching
 
@@ -32,6 +33,7 @@ def attach(watching: Watching) -> Detach:
             with original(config, graph_name):
                 yield
             return
+        settings.look()
         name = f"graph {getattr(config, 'aot_id', '?')}"
         with watching.regions.region(KIND, name), original(config, graph_name):
             yield
