@@ -100,7 +100,7 @@ def failed_guards(code: Any, values: dict[str, Any]) -> list[str]:
 
 
 guard = Guard(
-    cures=("dynamo-tls-guard-recompile", "dynamo-numthreads-guard"),
+    cures=("guards-num-threads", "guards-default-device", "cuda-flex-recompile-kills-others"),
     cannot_cure=(
         "Traces at run time (uncompiled flex_attention, torch.cond with gradients) are no compiles "
         "and still meet other threads: see isolated.",

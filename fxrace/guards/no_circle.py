@@ -46,7 +46,7 @@ def _at_home(layer: Layer, convert: Any) -> Any:
 
 
 guard = Guard(
-    cures=("dynamo-device-thread-circle",),
+    cures=("cuda-compile-lock-device-thread",),
     cannot_cure=(
         "A lock of the program's own that is held across backward() closes the same circle.",
         "A compile that waits for a thread which itself must compile: see one_owner.",

@@ -98,7 +98,7 @@ def _inner(layer: Layer) -> Any:
 
 
 guard = Guard(
-    cures=("checkpoint-rng-race",),
+    cures=("checkpoint-rng-race", "checkpoint-rng-rewound", "cuda-checkpoint-rng-race"),
     cannot_cure=(
         "Operators that draw without taking a generator (fused attention with dropout) borrow the "
         "process's generator for the length of that one operator.",
