@@ -23,7 +23,9 @@ HAZARD = {
     "racy": "RAISED",
     "remedy": "one lock round every backward that uses compiled autograd",
     "since": "2.6",
-    "evidence": {},
+    "evidence": {
+        "2.13.0": "RAISED 1 of 1; guarded CLEAN 1 of 1",
+    },
     "references": ("pytorch/pytorch#135298",),
 }
 BOUND_S = 90

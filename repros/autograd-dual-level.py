@@ -22,7 +22,9 @@ HAZARD = {
     "racy": "RAISED",
     "remedy": "one lock round every dual_level block",
     "since": "2.6",
-    "evidence": {},
+    "evidence": {
+        "2.13.0": "RAISED 1 of 1; guarded CLEAN 1 of 1",
+    },
 }
 BOUND_S = 90
 

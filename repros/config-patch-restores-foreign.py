@@ -19,7 +19,7 @@ HAZARD = {
     "layer": "config",
     "states": ("dynamo.config",),
     "regions": ("config",),
-    "patterns": ("overlap", "leak", "race"),
+    "patterns": ("config_divergence", "leak", "overlap", "race"),
     "racy": "WRONG",
     "remedy": "set options once before threads start, or one lock round every patch",
     "since": "2.6",

@@ -16,7 +16,7 @@ HAZARD = {
     "title": "Dynamo settings of the main thread are not seen by worker threads",
     "layer": "config",
     "states": ("dynamo.config_of_context",),
-    "regions": ("config",),
+    "regions": (),
     "patterns": ("config_divergence",),
     "racy": "WRONG",
     "remedy": "set it in every thread, or start threads in contextvars.copy_context().run",

@@ -17,7 +17,7 @@ HAZARD = {
     "title": "a function is compiled once per waiting thread for equal inputs",
     "layer": "dynamo",
     "states": ("dynamo.cache_entries",),
-    "regions": ("compile",),
+    "regions": (),
     "patterns": ("duplicate_compile",),
     "racy": "WRONG",
     "remedy": "warm up each function in one thread, or a double-checked lock round first calls",

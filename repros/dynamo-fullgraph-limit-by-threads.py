@@ -15,9 +15,9 @@ from torch._dynamo import convert_frame
 HAZARD = {
     "title": "equal first calls of many threads fail with FailOnRecompileLimitHit",
     "layer": "guards",
-    "states": (),
+    "states": ("dynamo.cache_entries",),
     "regions": (),
-    "patterns": (),
+    "patterns": ("exception",),
     "racy": "RAISED",
     "remedy": "warm up each function in one thread, or a double-checked lock round first calls",
     "since": "2.13",

@@ -22,8 +22,9 @@ Claim = TypeVar("Claim", Finding, FindingRow)
 def hazard_of(claim: Finding | FindingRow, hazards: Iterable[Hazard]) -> Hazard | None:
     """The most specific hazard that this is of, by the rule that ``Hazard`` states, or None.
 
-    A hazard that names regions is more specific than one that does not; then the one with fewer
-    States, fewer patterns, fewer regions; then the first by slug, so that the answer is stable.
+    A hazard that names what is waited for is more specific, then one that names regions, then the
+    one with fewer States, fewer patterns, fewer regions; then the first by slug, so that the
+    answer is stable.
     """
     matching = [hazard for hazard in hazards if _is_of(claim, hazard)]
     return min(matching, key=lambda hazard: _breadth(claim, hazard)) if matching else None
@@ -54,14 +55,19 @@ def _is_of(claim: Finding | FindingRow, hazard: Hazard) -> bool:
         return False
     if claim.state not in (hazard.states or (None,)):
         return False
+    if not all(any(word in side.access for side in claim.sides) for word in hazard.waits_for):
+        return False
     return not hazard.regions or any(side.region in hazard.regions for side in claim.sides)
 
 
-def _breadth(claim: Finding | FindingRow, hazard: Hazard) -> tuple[bool, bool, int, int, int, str]:
+def _breadth(
+    claim: Finding | FindingRow, hazard: Hazard
+) -> tuple[bool, int, bool, int, int, int, str]:
     # Several hazards may share a State; where only that was compared, how it showed decides.
     odd = claim.pattern in FORCED and (claim.tier is Tier.FAILURE) is (hazard.racy is Verdict.WRONG)
     return (
-        odd, not hazard.regions, len(hazard.states), len(hazard.patterns), len(hazard.regions),
+        odd, -len(hazard.waits_for), not hazard.regions, len(hazard.states),
+        len(hazard.patterns), len(hazard.regions),
         hazard.slug,
     )  # fmt: skip
 

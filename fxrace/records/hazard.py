@@ -40,7 +40,8 @@ class Hazard:
     """``states`` are names of registry rows; ``regions`` kinds of region; ``patterns`` names of
     detectors. A finding is of this hazard when its pattern is among ``patterns``, its State among
     ``states`` (a finding without a State: when ``states`` is empty), and, where ``regions`` is
-    not empty, one of its sides is in one of them. Empty ``patterns`` claim no finding: no hook
+    not empty, one of its sides is in one of them; and each of ``waits_for`` (locks and threads, as
+    a hang tells them) is in what one of its sides did. Empty ``patterns`` claim no finding: no hook
     sees what the repro shows, or nothing tells it apart from its neighbours.
 
     ``racy`` is the verdict of the racy twin, the guarded one's is CLEAN. ``since`` and
@@ -63,6 +64,7 @@ class Hazard:
     references: tuple[str, ...] = ()
     device: str = "cpu"
     silent: bool = False
+    waits_for: tuple[str, ...] = ()
     timeout_s: float = 120.0
 
 

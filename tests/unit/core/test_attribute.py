@@ -42,6 +42,10 @@ def row(**changes: Any) -> FindingRow:
     return replace(given, **changes)
 
 
+CIRCLE = (
+    Side(thread="a", region="wait", access="waits for thread D"),
+    Side(thread="b", region="wait", access="waits for lock L, held by a"),
+)
 STATELESS = hazard("stateless", states=(), patterns=("recompile_limit",))
 MATCHING: dict[str, tuple[Finding, Hazard, bool]] = {
     "all alike": (finding(), hazard("h"), True),
@@ -55,6 +59,14 @@ MATCHING: dict[str, tuple[Finding, Hazard, bool]] = {
     "forced, and the State alone counts": (finding(pattern="interference"), hazard("h"), True),
     "forced, and another State": (
         finding(pattern="interference", state="nn.module_call"), hazard("h"), False
+    ),
+    "it waits for what is named": (
+        finding(state=None, pattern="hang", sides=CIRCLE),
+        hazard("h", states=(), patterns=("hang",), waits_for=("lock L", "thread D")), True,
+    ),
+    "it waits for something else": (
+        finding(state=None, pattern="hang", sides=CIRCLE[:1]),
+        hazard("h", states=(), patterns=("hang",), waits_for=("lock L", "thread D")), False,
     ),
     "forced, and no State": (finding(pattern="interference", state=None), STATELESS, False),
 }  # fmt: skip
