@@ -20,7 +20,7 @@ HAZARD = {
     "layer": "aot",
     "states": ("fx.tracing_flag",),
     "regions": ("hop", "flex_eager"),
-    "patterns": ("overlap", "race"),
+    "patterns": (),
     "racy": "RAISED",
     "remedy": "one lock round every trace and every eager higher-order operator",
     "since": "2.6",

@@ -20,7 +20,7 @@ HAZARD = {
     "layer": "aot",
     "states": ("fx.tracing_flag",),
     "regions": ("lazy_backward",),
-    "patterns": ("exception", "meeting"),
+    "patterns": (),
     "racy": "RAISED",
     "remedy": "warm up backward too: one full step, in one thread, per shape and grad mode",
     "since": "2.6",

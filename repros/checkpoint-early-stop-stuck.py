@@ -23,7 +23,9 @@ HAZARD = {
     "racy": "WRONG",
     "remedy": "set it once for the process, or one lock round every block",
     "since": "2.6",
-    "evidence": {},
+    "evidence": {
+        "2.13.0": "WRONG 1 of 1; guarded CLEAN 1 of 1",
+    },
     "silent": True,
 }
 BOUND_S = 90

@@ -21,7 +21,9 @@ HAZARD = {
     "racy": "WRONG",
     "remedy": "a torch.Generator per thread, or preserve_rng_state=False where nothing is random",
     "since": "2.6",
-    "evidence": {},
+    "evidence": {
+        "2.13.0": "WRONG 1 of 1; guarded CLEAN 1 of 1",
+    },
     "silent": True,
 }
 BOUND_S = 90

@@ -23,7 +23,9 @@ HAZARD = {
     "remedy": "start workers in contextvars.copy_context().run, so that settings and hash agree",
     "since": "2.12",
     "fixed_in": "2.13",
-    "evidence": {},
+    "evidence": {
+        "2.13.0": "CLEAN 1 of 1; guarded CLEAN 1 of 1",
+    },
     "silent": True,
 }
 BOUND_S = 90

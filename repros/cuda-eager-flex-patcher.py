@@ -18,7 +18,7 @@ HAZARD = {
     "layer": "fx",
     "states": ("fx.patcher",),
     "regions": ("flex_eager", "hop"),
-    "patterns": ("exception",),
+    "patterns": (),
     "racy": "RAISED",
     "remedy": "one lock round every uncompiled flex_attention call, or compile it",
     "since": "2.6",

@@ -19,7 +19,7 @@ HAZARD = {
     "layer": "dynamo",
     "states": ("fx.tracing_flag",),
     "regions": ("trace",),
-    "patterns": ("exception",),
+    "patterns": (),
     "racy": "RAISED",
     "remedy": "one lock round every compiled call, or compile all shapes before threads start",
     "since": "2.6",

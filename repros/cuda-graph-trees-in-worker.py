@@ -17,7 +17,7 @@ HAZARD = {
     "layer": "cudagraphs",
     "states": ("cudagraphs.containers",),
     "regions": ("cudagraph",),
-    "patterns": ("exception",),
+    "patterns": (),
     "racy": "RAISED",
     "remedy": "one dedicated thread for all reduce-overhead calls, compile included",
     "since": "2.6",

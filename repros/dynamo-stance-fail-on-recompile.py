@@ -17,7 +17,7 @@ HAZARD = {
     "layer": "guards",
     "states": ("dynamo.stance",),
     "regions": (),
-    "patterns": (),
+    "patterns": ("interference",),
     "racy": "RAISED",
     "remedy": "set the stance once every thread is warm; else one lock round block and first calls",
     "since": "2.6",

@@ -50,7 +50,7 @@ FORCED = frozenset({"interference", "schedule"})
 
 def _is_of(claim: Finding | FindingRow, hazard: Hazard) -> bool:
     if claim.pattern in FORCED:
-        return claim.state is not None and claim.state in hazard.states
+        return bool(hazard.patterns) and claim.state is not None and claim.state in hazard.states
     if claim.pattern not in hazard.patterns:
         return False
     if claim.state not in (hazard.states or (None,)):

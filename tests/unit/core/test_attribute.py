@@ -57,6 +57,9 @@ MATCHING: dict[str, tuple[Finding, Hazard, bool]] = {
     "a side is in the region": (finding(), hazard("h", regions=("trace", "hop")), True),
     "no side is in the region": (finding(), hazard("h", regions=("hop",)), False),
     "forced, and the State alone counts": (finding(pattern="interference"), hazard("h"), True),
+    "forced, and the hazard claims nothing": (
+        finding(pattern="interference"), hazard("h", patterns=()), False
+    ),
     "forced, and another State": (
         finding(pattern="interference", state="nn.module_call"), hazard("h"), False
     ),
