@@ -79,9 +79,8 @@ def _settle(pair: Pair, group: Group) -> None:
     off, names = situations[0]
     cause = _confirm(pair, names[0], group.party, len(names), off)
     for off, names in situations[1:_SITUATIONS]:
-        states = () if cause is None else cause.heals
-        known = bool(states) and set(states) <= set(off)
-        if known and not pair.search.shows(names[0], group.party, group.symptom, heal=states):
+        without = None if cause is None else cause.course(off)
+        if without and not pair.search.shows(names[0], group.party, group.symptom, **without):
             pair.differences += len(names)
             continue
         found = _confirm(pair, names[0], group.party, len(names), off)

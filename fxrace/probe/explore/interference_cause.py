@@ -44,12 +44,18 @@ class Cause:
     proof: Proof
     others: tuple[str, ...] = ()
 
-    @property
-    def heals(self) -> tuple[str, ...]:
-        """The States whose un-doing heals; empty where that is not what proved it."""
+    paths: tuple[str, ...] = ()
+    """Attributes that heal it, where it took more than the registry's States."""
+
+    def course(self, off: tuple[str, ...]) -> dict[str, tuple[str, ...]] | None:
+        """The settings of a run without this cause, where these States are off; None: cannot."""
+        if self.paths:
+            return {"wide": self.paths}
         if self.state is None or self.proof not in (Proof.HEALED, Proof.HEALED_WITH_OTHERS):
-            return ()
-        return (self.state, *(self.others if self.proof is Proof.HEALED_WITH_OTHERS else ()))
+            return None
+        together = self.others if self.proof is Proof.HEALED_WITH_OTHERS else ()
+        states = (self.state, *together)
+        return {"heal": states} if set(states) <= set(off) else None
 
 
 def cause_of(
@@ -142,7 +148,7 @@ def _unlisted(search: Search, name: str, party: str, symptom: str) -> Cause | No
     module = first.partition(":")[0]
     if len(needed) > _TRIED_MOST and all(one.startswith(f"{module}:") for one in others):
         first = f"{module}:*"  # the functions of a whole module
-    return Cause(state=first, proof=proof, others=tuple(others))
+    return Cause(state=first, proof=proof, others=tuple(others), paths=tuple(needed))
 
 
 def _narrowed(search: Search, name: str, party: str, symptom: str, needed: list[str]) -> list[str]:

@@ -37,8 +37,8 @@ def read() -> Marks:
     for module_name, module in list(sys.modules.items()):
         if type(module) is types.ModuleType and _watched(module_name):
             _read_module(module_name, module, found)
-    for name in SETTINGS:
-        holder = _Setting(name)
+    for name, (get, set_) in {**SETTINGS, **_switches()}.items():
+        holder = _Setting(get, set_)
         found[name] = (holder, "value", holder.value, holder.value)
     return found
 
@@ -108,8 +108,8 @@ def _watched(module: str) -> bool:
 class _Setting:
     """A setting behind a getter and a setter, in the shape of an attribute."""
 
-    def __init__(self, name: str) -> None:
-        self._get, self._set = SETTINGS[name]
+    def __init__(self, get: Callable[[], Any], set_: Callable[[Any], Any]) -> None:
+        self._get, self._set = get, set_
 
     @property
     def value(self) -> Any:
@@ -151,6 +151,18 @@ def _torch(get: str, put_: str) -> tuple[Callable[[], Any], Callable[[Any], Any]
     return (lambda: resolve(get)()), (lambda value: resolve(put_)(value))
 
 
+def _switches() -> dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]]:
+    """The switches of torch's C++ side, as ``operations.observe_c_settings`` finds them."""
+    import torch
+
+    from fxrace.probe.operations.observe_c_settings import prepare
+
+    return {
+        f"torch._C:_get_{name}": (get, getattr(torch._C, f"_set_{name}"))
+        for name, get in prepare().items()
+    }
+
+
 def _filters() -> tuple[Any, ...]:
     return tuple(warnings.filters)
 
@@ -166,13 +178,7 @@ SETTINGS: Mapping[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
     "os:environ": (lambda: dict(os.environ), _put_environment),
     "sys:getrecursionlimit": (sys.getrecursionlimit, sys.setrecursionlimit),
     "torch:get_default_dtype": _torch("get_default_dtype", "set_default_dtype"),
-    "torch:are_deterministic_algorithms_enabled": _torch(
-        "are_deterministic_algorithms_enabled", "use_deterministic_algorithms"
-    ),
     "torch:is_anomaly_enabled": _torch("is_anomaly_enabled", "set_anomaly_enabled"),
-    "torch:get_float32_matmul_precision": _torch(
-        "get_float32_matmul_precision", "set_float32_matmul_precision"
-    ),
     "torch.backends.cuda:flash_sdp_enabled": _torch(
         "backends.cuda.flash_sdp_enabled", "backends.cuda.enable_flash_sdp"
     ),

@@ -50,10 +50,14 @@ def test_what_surfaces_where_it_raised_is_tried_first() -> None:
 
 
 def test_only_what_was_healed_is_healed_again() -> None:
-    assert Cause(state="a", proof=Proof.HEALED, others=("b",)).heals == ("a",)
-    assert Cause(state="a", proof=Proof.HEALED_WITH_OTHERS, others=("b",)).heals == ("a", "b")
-    assert Cause(state="a", proof=Proof.UNDONE).heals == ()
-    assert Cause(state=None, proof=Proof.NONE).heals == ()
+    off = ("a", "b")
+    assert Cause(state="a", proof=Proof.HEALED, others=("b",)).course(off) == {"heal": ("a",)}
+    together = Cause(state="a", proof=Proof.HEALED_WITH_OTHERS, others=("b",))
+    assert together.course(off) == {"heal": ("a", "b")}
+    assert together.course(("a",)) is None
+    assert Cause(state="m:x", proof=Proof.HEALED, paths=("m:x",)).course(()) == {"wide": ("m:x",)}
+    assert Cause(state="a", proof=Proof.UNDONE).course(off) is None
+    assert Cause(state=None, proof=Proof.NONE).course(off) is None
 
 
 def test_the_region_is_one_that_borrows_the_state() -> None:
