@@ -7,6 +7,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+pytest.importorskip("rich_click", reason="the command line is not for interpreters under test")
+
 ROOT = Path(__file__).parents[3]
 PROGRAM = """
 import threading, torch
