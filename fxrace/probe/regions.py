@@ -53,7 +53,7 @@ class Regions:
         self._joined.append((entering, leaving))
 
     def listen(self, listener: Listener) -> Callable[[], None]:
-        """Call this at each ``enter``, ``inside`` and ``exit``, with the edge and the region's kind,
+        """Call this at each ``enter``, ``inside`` and ``exit``, with edge and kind of the region,
         in the thread itself, which may stand there for long. The result ends it.
         """
         self._listeners.append(listener)
