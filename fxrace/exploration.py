@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import shlex
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -177,6 +178,21 @@ def _how(moment: Ended, error: Mapping[str, Any] | None) -> str:
     if error is not None:
         return f"{error['type']}: {error['message']}"
     return f"the process ended ({moment.ending.stop.value} {moment.ending.code})"
+
+
+def ways(store: Store, run: Run) -> Mapping[str, list[Mapping[str, Any]]]:
+    """Fingerprint -> every schedule of this run that shows it, as a ``difference`` names it."""
+    found: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
+    wanted = set(run.axes.get("pairs", ()))
+    for stored in store.trials_of(run):
+        for one in _results(stored):
+            if f"{one.a} {one.b}" in wanted:
+                states = {finding.fingerprint: finding.state for finding in one.findings}
+                for print_, shown in one.shown.items():
+                    error: dict[str, Any] | None = {} if shown["raised"] else None
+                    way = {**shown, "a": one.a, "b": one.b, "error": error}
+                    found[print_].append({**way, "state": states.get(print_)})
+    return found
 
 
 def _trials(

@@ -62,7 +62,7 @@ def opened(
             )
     # Where a GPU driver is, importing torch's compilers starts threads, which no fork survives.
     mode = Mode.SPAWN if _driver_present() else Mode.FORK
-    with executor(mode, jobs or _processors()) as open_one:
+    with executor(mode, jobs or processors()) as open_one:
         yield Place(executor=open_one, environment=open_one.describe(), device=CPU)
 
 
@@ -71,7 +71,7 @@ def _driver_present() -> bool:
     return any(Path(device).exists() for device in ("/dev/nvidiactl", "/dev/kfd", "/dev/dxg"))
 
 
-def _processors() -> int:
+def processors() -> int:
     """Processors this process may use; containers often allow fewer than there are."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))

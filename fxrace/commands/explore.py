@@ -11,7 +11,7 @@ from __future__ import annotations
 import shutil
 import sys
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -20,12 +20,13 @@ import rich_click as click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from fxrace.catalog.operations import operations, strategies
-from fxrace.commands import _options, _place, _reports
+from fxrace.bundle import Making, with_scripts
+from fxrace.catalog.operations import operations
+from fxrace.commands import _options, _pairs, _place, _reports
 from fxrace.core.pairs import INTERFERENCE
-from fxrace.errors import ExitCode, UnknownPart, UsageError
-from fxrace.exploration import Plan, Watching, run
-from fxrace.launch import bundled
+from fxrace.errors import ExitCode
+from fxrace.exploration import Plan, Watching, run, ways
+from fxrace.launch.bundled import root
 from fxrace.launch.stopping import Stopping
 from fxrace.pipeline import Corridor
 from fxrace.records import wire
@@ -76,8 +77,19 @@ from fxrace.store import open_store
     show_default=True,
     help="Factor on how many points of an expensive pair are tried.",
 )
+@click.option(
+    "--scripts/--no-scripts",
+    default=None,
+    help="Write a verified script and an issue text per cause.  [default: not for a matrix]",
+)
 @_options.jobs
-@_options.python
+@click.option(
+    "--python",
+    "pythons",
+    multiple=True,
+    metavar="PATH",
+    help="Interpreter that explores; further ones run the scripts. Default: this one.",
+)
 @_options.output
 @_options.as_json
 @click.option(
@@ -97,10 +109,10 @@ def command(**options: Any) -> ExitCode:
     """
     known = operations()
     if options["listed"]:
-        click.echo(_listing(known))
+        click.echo(_pairs.listing(known))
         return ExitCode.PASS
-    settings = settings_of(options)
-    pairs = chosen(
+    settings = _pairs.settings_of(options)
+    pairs = _pairs.chosen(
         known, options["names"], matrix=options["matrix"], quick=options["quick"],
         ordered=settings["strategy"] == INTERFERENCE,
     )  # fmt: skip
@@ -111,72 +123,6 @@ def command(**options: Any) -> ExitCode:
     return _exit_code(document, options["fail_on"])
 
 
-def settings_of(options: Mapping[str, Any]) -> Mapping[str, Setting]:
-    """What holds for every pair; part of what a pair is stored under. Raises UsageError."""
-    usual = INTERFERENCE if options["bound"] is None else "exhaustive"
-    strategy = options["strategy"] or usual
-    known = (INTERFERENCE, "portfolio", *strategies())
-    if strategy not in known:
-        raise UnknownPart("strategy", strategy, known)
-    if strategy == INTERFERENCE:
-        if options["bound"] is not None or options["grain"] is not None:
-            raise UsageError(
-                "interference has one stop at grain call and takes no --bound or --grain",
-                remedy="name a scheduler with --strategy, for example exhaustive",
-            )
-        return {"device": _place.CPU, "strategy": strategy, "budget": options["budget"]}
-    return {
-        "device": _place.CPU,
-        "strategy": strategy,
-        "grain": options["grain"] or "region",
-        "bound": 2 if options["bound"] is None else options["bound"],
-        "schedules": options["max_schedules"] or 1000,
-        "seconds": options["max_time"] or 60.0,
-        "seed": options["seed"],
-    }
-
-
-def chosen(
-    known: Sequence[OperationFile], names: Sequence[str], *, matrix: bool, quick: bool,
-    ordered: bool = True,
-) -> tuple[tuple[str, str], ...]:  # fmt: skip
-    """The pairs that the words on the command line mean. Raises UsageError.
-
-    ``ordered``: who is stopped matters. A scheduler stops both, so one order is enough for it.
-    """
-    usable = {one.name: one for one in known if one.problem is None}
-    for name in names:
-        if ":" not in name and name not in usable:
-            problem = next((one.problem for one in known if one.name == name), None)
-            if problem:
-                raise UsageError(f"the operation {name!r} cannot be used: {problem}")
-            raise UnknownPart("operation", name, tuple(usable))
-    if matrix or quick:
-        picked = names or [one.name for one in usable.values() if one.quick or not quick]
-        workers = [n for n in picked if n not in usable or not usable[n].observes]
-        return (
-            _once((a, b) for a in workers for b in picked)
-            if not ordered
-            else tuple((a, b) for a in workers for b in picked)
-        )
-    if len(names) != 2:
-        raise UsageError(
-            f"explore takes two operations, not {len(names)}",
-            remedy="name two, or use --matrix for all pairs, or --list to see what there is",
-        )
-    both = [(names[0], names[1]), (names[1], names[0])]
-    pairs = [pair for pair in both if pair[0] not in usable or not usable[pair[0]].observes]
-    return tuple(dict.fromkeys(pairs)) if ordered else _once(both)
-
-
-def _once(pairs: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
-    """Each pair in the first of its two orders."""
-    found: dict[frozenset[str], tuple[str, str]] = {}
-    for pair in pairs:
-        found.setdefault(frozenset(pair), pair)
-    return tuple(found.values())
-
-
 def _run(
     options: Mapping[str, Any],
     pairs: tuple[tuple[str, str], ...],
@@ -184,19 +130,20 @@ def _run(
     known: Sequence[OperationFile],
 ) -> ExploreDocument:
     output: Path = options["output"]
+    python = next(iter(options["pythons"]), sys.executable)
     with (
         open_store(output / _options.DATABASE) as store,
         Stopping() as stopping,
         _Bar() as bar,
         _place.opened(
-            python=options["python"] or sys.executable,
+            python=python,
             directory=output,
             jobs=options["jobs"],
-            roots=(bundled.root(), Path.cwd()),
+            roots=(root(), Path.cwd()),
             device=_place.CPU,
         ) as place,
     ):
-        return run(
+        document = run(
             Plan(pairs=pairs, settings=settings, operations=known),
             command=sys.argv,
             output=output,
@@ -208,6 +155,20 @@ def _run(
                 stopping=stopping,
             ),
             watching=Watching(planned=bar.planned, ended=bar.ended),
+        )
+        wanted = options["scripts"]
+        if (wanted is None and len(pairs) > 2) or wanted is False or document.interrupted:
+            return document
+        bar.note("running scripts")
+        return with_scripts(
+            document,
+            ways(store, store.run(int(document.run))),
+            Making(
+                folder=output / f"explore-{document.run}",
+                python=python,
+                others=options["pythons"][1:],
+                jobs=options["jobs"] or _place.processors(),
+            ),
         )
 
 
@@ -246,6 +207,11 @@ class _Bar:
         if not self._drawn:
             print(f"{total} pairs, {present} known from before", file=sys.stderr)
 
+    def note(self, text: str) -> None:
+        self._progress.update(self._task, description=text)
+        if not self._drawn:
+            print(text, file=sys.stderr)
+
     def ended(self, row: PairRow) -> None:
         self._found += row.verdict is PairVerdict.FINDING
         self._progress.update(
@@ -254,16 +220,6 @@ class _Bar:
         if not self._drawn:
             at = time.monotonic() - self._began
             print(f"{at:7.1f} s  {who(row)}: {told(row)}", file=sys.stderr)
-
-
-def _listing(known: Sequence[OperationFile]) -> str:
-    width = max(len(one.name) for one in known)
-    lines = [
-        f"{'*' if one.quick else ' '} {one.name:<{width}}  "
-        f"{'observes: ' if one.observes else ''}{one.problem or one.help}"
-        for one in known
-    ]
-    return "\n".join((*lines, "* = in the quick matrix"))
 
 
 def _print(document: ExploreDocument, *, as_json: bool) -> None:

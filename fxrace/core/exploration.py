@@ -58,6 +58,8 @@ def _explored(pair: tuple[str, str], data: Mapping[str, Any], events: Sequence[E
                 "b_point": said["b_point"],
                 "token": said.get("token", ""),
                 "wrong": said["wrong"],
+                "symptom": said["symptom"],
+                "raised": said["error"] is not None,
                 **said["shown"],
             },
         )

@@ -13,7 +13,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -44,6 +44,15 @@ def offered(
         k = 1 + sum(_reproduces(script(one), python) for _ in range(times - 1))
         return Offered(text=script(one, header=_header(k, times, python)), k=k, n=times)
     return None
+
+
+def seen_on(text: str, pythons: Sequence[str], times: int = 3) -> str:
+    """The script with a line per further interpreter: on which torch it reproduces as well."""
+    lines = [
+        _header(sum(_reproduces(text, python) for _ in range(times)), times, python)
+        for python in pythons
+    ]
+    return "".join(f"# {line}\n" for line in lines) + text
 
 
 def _variants(collision: Collision) -> Iterator[Collision]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fxrace.catalog.operations import operations
-from fxrace.commands.explore import chosen
+from fxrace.commands._pairs import chosen
 from fxrace.errors import UnknownPart, UsageError
 from fxrace.records.exploration import OperationFile
 
