@@ -56,17 +56,24 @@ def crossed(first, second, *, locked):
     entered, moved, left = (threading.Event() for _ in range(3))
     lock = Telling(moved) if locked else nullcontext()
 
+    def meet(arrived, awaited):
+        arrived.set()
+        assert awaited.wait(BOUND_S)
+
     def one():
         try:
             with lock:
-                return first(lambda: (entered.set(), moved.wait(BOUND_S)))
+                return first(lambda: meet(entered, moved))
         finally:
             left.set()
 
     def two():
         assert entered.wait(BOUND_S)
-        with lock:
-            return second(lambda: (moved.set(), left.wait(BOUND_S)))
+        try:
+            with lock:
+                return second(lambda: meet(moved, left))
+        finally:
+            moved.set()
 
     pool = ThreadPoolExecutor(2)
     return pool.submit(one), pool.submit(two)
@@ -75,14 +82,14 @@ def crossed(first, second, *, locked):
 def run(*, guarded):
     x, compiled = torch.ones(3), torch.compile(lambda x: x + 1, backend="eager")
     compiled(x)
-    torch.cond(x.sum() > 0, torch.sin, torch.cos, (x,))
+    torch.cond(x.sum() > 0, torch.sin, torch.cos, (x,))  # imports what cond needs
 
     def tracing(park):
         return make_fx(lambda x: (park(), x.sin())[1])(x)
 
     def eager(park):
-        flag = torch._higher_order_ops.utils
-        entered = flag._set_compilation_env
+        modules = torch._higher_order_ops.utils, sys.modules["torch._higher_order_ops.cond"]
+        entered = modules[0]._set_compilation_env
 
         @contextmanager
         def parked():  # as cond enters it, with a stop inside
@@ -90,14 +97,13 @@ def run(*, guarded):
                 park()
                 yield
 
-        for module in (flag, sys.modules["torch._higher_order_ops.cond"]):
+        for module in modules:  # either of them has the name, by version
             if hasattr(module, "_set_compilation_env"):
                 module._set_compilation_env = parked
         return torch.cond(x.sum() > 0, torch.sin, torch.cos, (x,))
 
     traced, called = crossed(tracing, eager, locked=guarded)
-    traced.result(BOUND_S)
-    assert torch.equal(called.result(BOUND_S), x.sin())
+    assert traced.result(BOUND_S) and torch.equal(called.result(BOUND_S), x.sin())
     try:
         assert torch.equal(compiled(x), x + 1)
     except RuntimeError as error:

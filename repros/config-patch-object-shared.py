@@ -22,7 +22,9 @@ HAZARD = {
     "remedy": "one patch object per use: with config.patch(...) inside the function",
     "since": "2.6",
     "fixed_in": "2.12",
-    "evidence": {},
+    "evidence": {
+        "2.13.0": "CLEAN 1 of 1; guarded CLEAN 1 of 1",
+    },
     "references": ("pytorch/pytorch#179345",),
 }
 BOUND_S = 90

@@ -24,7 +24,9 @@ HAZARD = {
     "remedy": "set options once before threads start, or one lock round every patch",
     "since": "2.6",
     "fixed_in": "2.12",
-    "evidence": {},
+    "evidence": {
+        "2.13.0": "CLEAN 1 of 1; guarded CLEAN 1 of 1",
+    },
     "references": ("pytorch/pytorch#118260", "pytorch/pytorch#118390"),
     "silent": True,
 }
@@ -51,17 +53,24 @@ def crossed(first, second, *, locked):
     entered, moved, left = (threading.Event() for _ in range(3))
     lock = Telling(moved) if locked else nullcontext()
 
+    def meet(arrived, awaited):
+        arrived.set()
+        assert awaited.wait(BOUND_S)
+
     def one():
         try:
             with lock:
-                return first(lambda: (entered.set(), moved.wait(BOUND_S)))
+                return first(lambda: meet(entered, moved))
         finally:
             left.set()
 
     def two():
         assert entered.wait(BOUND_S)
-        with lock:
-            return second(lambda: (moved.set(), left.wait(BOUND_S)))
+        try:
+            with lock:
+                return second(lambda: meet(moved, left))
+        finally:
+            moved.set()
 
     pool = ThreadPoolExecutor(2)
     return pool.submit(one), pool.submit(two)

@@ -21,7 +21,9 @@ HAZARD = {
     "remedy": "one dedicated thread for all reduce-overhead calls, compile included",
     "since": "2.6",
     "fixed_in": "2.13",
-    "evidence": {},
+    "evidence": {
+        "2.13.0": "CLEAN 1 of 1; guarded CLEAN 1 of 1",
+    },
     "references": ("pytorch/pytorch#123177", "pytorch/pytorch#184357"),
 }
 BOUND_S = 90

@@ -22,7 +22,9 @@ HAZARD = {
     "racy": "HUNG",
     "remedy": "no waiting for other threads inside a compile; warm the helpers' functions first",
     "since": "2.6",
-    "evidence": {},
+    "evidence": {
+        "2.13.0": "HUNG 1 of 1; guarded CLEAN 1 of 1",
+    },
     "references": ("pytorch/pytorch#105943",),
 }
 BOUND_S = 90

@@ -25,7 +25,9 @@ HAZARD = {
     "racy": "HUNG",
     "remedy": "no compiled call at the top level of a module; import first, then start threads",
     "since": "2.6",
-    "evidence": {},
+    "evidence": {
+        "2.13.0": "HUNG 1 of 1; guarded CLEAN 1 of 1",
+    },
 }
 BOUND_S = 90
 STUCK_S = 3

@@ -22,7 +22,9 @@ HAZARD = {
     "racy": "HUNG",
     "remedy": "warm up before taking the lock; never take it inside a backend or fake kernel",
     "since": "2.6",
-    "evidence": {},
+    "evidence": {
+        "2.13.0": "HUNG 1 of 1; guarded CLEAN 1 of 1",
+    },
     "references": ("pytorch/pytorch#105943",),
 }
 BOUND_S = 90

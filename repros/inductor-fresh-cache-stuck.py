@@ -50,17 +50,24 @@ def crossed(first, second, *, locked):
     entered, moved, left = (threading.Event() for _ in range(3))
     lock = Telling(moved) if locked else nullcontext()
 
+    def meet(arrived, awaited):
+        arrived.set()
+        assert awaited.wait(BOUND_S)
+
     def one():
         try:
             with lock:
-                return first(lambda: (entered.set(), moved.wait(BOUND_S)))
+                return first(lambda: meet(entered, moved))
         finally:
             left.set()
 
     def two():
         assert entered.wait(BOUND_S)
-        with lock:
-            return second(lambda: (moved.set(), left.wait(BOUND_S)))
+        try:
+            with lock:
+                return second(lambda: meet(moved, left))
+        finally:
+            moved.set()
 
     pool = ThreadPoolExecutor(2)
     return pool.submit(one), pool.submit(two)
