@@ -57,10 +57,12 @@ Kinds of region: trace, make_fx, compile, aot, inductor, triton, cudagraph, lazy
 checkpoint (its forward), recompute, rng (a recompute that sets the random state back), hop,
 flex_eager, export, stance, config; and, on record only where something happens in them or a
 second thread is in one too: dispatch_mode, annotate, preserve_meta, skip_lazy, fake (the context
-of a fake kernel), intermediate_hooks, compiled_autograd, non_strict. The keys of ``backward`` are ``backward:<n>`` (the caller
-releases it, a thread of the engine acquires it) and ``backward:<n>:return`` (the other way);
-they are on record only for a backward in which another thread entered a region, and the
-release may be written by that thread, in the caller's name and at the caller's place.
+of a fake kernel), intermediate_hooks, compiled_autograd, non_strict.
+
+The keys of ``backward`` are ``backward:<n>`` (the caller releases it, a thread of the engine
+acquires it) and ``backward:<n>:return`` (the other way); they are on record only for a backward
+in which another thread entered a region, and the release may be written by that thread, in the
+caller's name and at the caller's place.
 """
 
 from __future__ import annotations
