@@ -19,4 +19,4 @@ def run(subject: Any) -> Any:
     return subject.grad
 
 
-operation = Operation(prepare=prepare, run=run, quick=True)
+operation = Operation(prepare=prepare, run=run)

@@ -22,4 +22,4 @@ def run(subject: Any) -> Any:
     return compiled(x)
 
 
-operation = Operation(prepare=prepare, run=run, reuse=Reuse.FRESH, cost=Cost.EXPENSIVE, quick=True)
+operation = Operation(prepare=prepare, run=run, reuse=Reuse.FRESH, cost=Cost.EXPENSIVE)

@@ -24,4 +24,4 @@ def run(subject: Any) -> Any:
     return torch.autograd.grad(compiled(x), x)
 
 
-operation = Operation(prepare=prepare, run=run, quick=True)
+operation = Operation(prepare=prepare, run=run)

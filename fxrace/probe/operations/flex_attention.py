@@ -18,4 +18,4 @@ def run(subject: Any) -> Any:
     return flex_attention(subject, subject, subject)
 
 
-operation = Operation(prepare=prepare, run=run, cost=Cost.EXPENSIVE, quick=True)
+operation = Operation(prepare=prepare, run=run, cost=Cost.EXPENSIVE)

@@ -18,4 +18,4 @@ def run(subject: Any) -> Any:
     return pickle.loads(pickle.dumps(subject)).graph
 
 
-operation = Operation(prepare=prepare, run=run, cost=Cost.MEDIUM, quick=True)
+operation = Operation(prepare=prepare, run=run, cost=Cost.MEDIUM)

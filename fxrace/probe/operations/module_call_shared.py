@@ -19,4 +19,4 @@ def run(subject: Any) -> Any:
     return subject(torch.ones(1, 3)).shape
 
 
-operation = Operation(prepare=prepare, run=run, quick=True)
+operation = Operation(prepare=prepare, run=run)

@@ -13,4 +13,4 @@ def run(_: Any) -> Any:
     return {"filters": [str(one) for one in warnings.filters], "show": show}
 
 
-operation = Operation(run=run, kind=Kind.OBSERVER, quick=True)
+operation = Operation(run=run, kind=Kind.OBSERVER)

@@ -18,4 +18,4 @@ def run(_: Any) -> Any:
     return weight, len(optimizer.state)
 
 
-operation = Operation(run=run, quick=True)
+operation = Operation(run=run)

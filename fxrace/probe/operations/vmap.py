@@ -17,4 +17,4 @@ def run(subject: Any) -> Any:
     return subject(torch.ones(2, 3))
 
 
-operation = Operation(prepare=prepare, run=run, quick=True)
+operation = Operation(prepare=prepare, run=run)
