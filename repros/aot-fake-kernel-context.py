@@ -25,10 +25,9 @@ HAZARD = {
     "remedy": "one lock round all tracing and exporting of custom operators",
     "since": "2.6",
     "evidence": {
-        "2.6.0": "WRONG 1 of 1; guarded CLEAN 1 of 1",
-        "2.12.0": "WRONG 1 of 1; guarded CLEAN 1 of 1",
-        "2.13.0": "WRONG 1 of 1; guarded CLEAN 1 of 1",
-        "2.14.1": "WRONG 1 of 1; guarded CLEAN 1 of 1",
+        "2.6.0": "WRONG 5 of 5; guarded CLEAN 5 of 5",
+        "2.13.0": "WRONG 5 of 5; guarded CLEAN 5 of 5",
+        "2.14.1": "WRONG 5 of 5; guarded CLEAN 5 of 5",
     },
     "silent": True,
 }

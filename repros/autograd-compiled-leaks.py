@@ -23,11 +23,9 @@ HAZARD = {
     "remedy": "one lock round every enabled block and every backward",
     "since": "2.6",
     "evidence": {
-        "2.6.0": "WRONG 1 of 1; guarded CLEAN 1 of 1",
-        "2.12.0": "WRONG 1 of 1; guarded CLEAN 1 of 1",
-        "2.13.0": "WRONG 1 of 1; guarded CLEAN 1 of 1",
-        "2.14.1": "WRONG 1 of 1; guarded CLEAN 1 of 1",
-        "2.15.0": "WRONG 1 of 1; guarded CLEAN 1 of 1",
+        "2.6.0": "WRONG 10 of 10; guarded CLEAN 5 of 5",
+        "2.13.0": "WRONG 5 of 5; guarded CLEAN 5 of 5",
+        "2.14.1": "WRONG 5 of 5; guarded CLEAN 5 of 5",
     },
     "silent": True,
 }

@@ -24,7 +24,9 @@ HAZARD = {
     "remedy": "one lock round every backward that uses compiled autograd",
     "since": "2.6",
     "evidence": {
-        "2.13.0": "RAISED 1 of 1; guarded CLEAN 1 of 1",
+        "2.6.0": "RAISED 5 of 5; guarded CLEAN 5 of 5",
+        "2.13.0": "RAISED 5 of 5; guarded CLEAN 5 of 5",
+        "2.14.1": "RAISED 5 of 5; guarded CLEAN 5 of 5",
     },
     "references": ("pytorch/pytorch#135298",),
 }

@@ -23,7 +23,9 @@ HAZARD = {
     "remedy": "one lock round every dual_level block",
     "since": "2.6",
     "evidence": {
-        "2.13.0": "RAISED 1 of 1; guarded CLEAN 1 of 1",
+        "2.6.0": "RAISED 5 of 5; guarded CLEAN 5 of 5",
+        "2.13.0": "RAISED 5 of 5; guarded CLEAN 5 of 5",
+        "2.14.1": "RAISED 5 of 5; guarded CLEAN 5 of 5",
     },
 }
 BOUND_S = 90

@@ -24,7 +24,9 @@ HAZARD = {
     "remedy": "set it once for the process, or one lock round every block",
     "since": "2.6",
     "evidence": {
-        "2.13.0": "WRONG 1 of 1; guarded CLEAN 1 of 1",
+        "2.6.0": "WRONG 5 of 5; guarded CLEAN 5 of 5",
+        "2.13.0": "WRONG 5 of 5; guarded CLEAN 5 of 5",
+        "2.14.1": "WRONG 5 of 5; guarded CLEAN 5 of 5",
     },
     "silent": True,
 }

@@ -24,7 +24,9 @@ HAZARD = {
     "since": "2.12",
     "fixed_in": "2.13",
     "evidence": {
-        "2.13.0": "CLEAN 1 of 1; guarded CLEAN 1 of 1",
+        "2.6.0": "CLEAN 5 of 5; guarded CLEAN 5 of 5",
+        "2.13.0": "CLEAN 5 of 5; guarded CLEAN 5 of 5",
+        "2.14.1": "CLEAN 5 of 5; guarded CLEAN 5 of 5",
     },
     "silent": True,
 }

@@ -23,7 +23,9 @@ HAZARD = {
     "remedy": "no waiting for other threads inside a compile; warm the helpers' functions first",
     "since": "2.6",
     "evidence": {
-        "2.13.0": "HUNG 1 of 1; guarded CLEAN 1 of 1",
+        "2.6.0": "HUNG 5 of 5; guarded CLEAN 5 of 5",
+        "2.13.0": "HUNG 5 of 5; guarded CLEAN 5 of 5",
+        "2.14.1": "HUNG 5 of 5; guarded CLEAN 5 of 5",
     },
     "references": ("pytorch/pytorch#105943",),
 }

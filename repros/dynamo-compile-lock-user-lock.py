@@ -23,7 +23,8 @@ HAZARD = {
     "remedy": "warm up before taking the lock; never take it inside a backend or fake kernel",
     "since": "2.6",
     "evidence": {
-        "2.13.0": "HUNG 1 of 1; guarded CLEAN 1 of 1",
+        "2.6.0": "HUNG 5 of 5; guarded CLEAN 5 of 5",
+        "2.13.0": "HUNG 5 of 5; guarded CLEAN 5 of 5",
     },
     "references": ("pytorch/pytorch#105943",),
 }

@@ -22,11 +22,8 @@ HAZARD = {
     "remedy": "set it in every thread, or start threads in contextvars.copy_context().run",
     "since": "2.12",
     "evidence": {
-        "2.6.0": "CLEAN 1 of 1; guarded CLEAN 1 of 1",
-        "2.12.0": "WRONG 1 of 1; guarded CLEAN 1 of 1",
-        "2.13.0": "WRONG 1 of 1; guarded CLEAN 1 of 1",
-        "2.14.1": "WRONG 1 of 1; guarded CLEAN 1 of 1",
-        "2.15.0": "WRONG 1 of 1; guarded CLEAN 1 of 1",
+        "2.6.0": "CLEAN 5 of 5; guarded CLEAN 5 of 5",
+        "2.13.0": "WRONG 5 of 5; guarded CLEAN 5 of 5",
     },
     "references": ("pytorch/pytorch#186537",),
     "silent": True,

@@ -23,11 +23,8 @@ HAZARD = {
     "remedy": "warm up each function in one thread, or a double-checked lock round first calls",
     "since": "2.6",
     "evidence": {
-        "2.6.0": "WRONG 1 of 1; guarded CLEAN 1 of 1",
-        "2.12.0": "WRONG 1 of 1; guarded CLEAN 1 of 1",
-        "2.13.0": "WRONG 1 of 1; guarded CLEAN 1 of 1",
-        "2.14.1": "WRONG 1 of 1; guarded CLEAN 1 of 1",
-        "2.15.0": "WRONG 1 of 1; guarded CLEAN 1 of 1",
+        "2.6.0": "WRONG 5 of 5; guarded CLEAN 5 of 5",
+        "2.13.0": "WRONG 5 of 5; guarded CLEAN 5 of 5",
     },
     "references": ("pytorch/pytorch#123177", "pytorch/pytorch#105943"),
     "silent": True,

@@ -21,7 +21,10 @@ HAZARD = {
     "racy": "RAISED",
     "remedy": "set the stance once every thread is warm; else one lock round block and first calls",
     "since": "2.6",
-    "evidence": {},
+    "evidence": {
+        "2.6.0": "RAISED 5 of 5; guarded CLEAN 5 of 5",
+        "2.13.0": "RAISED 5 of 5; guarded CLEAN 5 of 5",
+    },
     "references": ("pytorch/pytorch#196637",),
 }
 BOUND_S = 90

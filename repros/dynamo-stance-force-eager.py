@@ -22,7 +22,10 @@ HAZARD = {
     "racy": "WRONG",
     "remedy": "set the stance once, before threads start; else one lock round block and calls",
     "since": "2.6",
-    "evidence": {},
+    "evidence": {
+        "2.6.0": "WRONG 5 of 5; guarded CLEAN 5 of 5",
+        "2.13.0": "WRONG 5 of 5; guarded CLEAN 5 of 5",
+    },
     "references": ("pytorch/pytorch#196637",),
     "silent": True,
 }

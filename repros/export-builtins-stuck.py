@@ -23,7 +23,10 @@ HAZARD = {
     "racy": "WRONG",
     "remedy": "one lock round every export, or a process per export",
     "since": "2.12",
-    "evidence": {},
+    "evidence": {
+        "2.6.0": "WRONG 5 of 5; guarded CLEAN 5 of 5",
+        "2.13.0": "WRONG 5 of 5; guarded CLEAN 5 of 5",
+    },
     "silent": True,
 }
 BOUND_S = 90

@@ -21,7 +21,10 @@ HAZARD = {
     "racy": "RAISED",
     "remedy": "one lock round every export, or a process per export",
     "since": "2.12",
-    "evidence": {},
+    "evidence": {
+        "2.6.0": "RAISED 5 of 5; guarded CLEAN 5 of 5",
+        "2.13.0": "RAISED 5 of 5; guarded CLEAN 5 of 5",
+    },
 }
 BOUND_S = 90
 

@@ -24,7 +24,10 @@ HAZARD = {
     "racy": "WRONG",
     "remedy": "one lock round annotate, eager flex_attention and create_block_mask",
     "since": "2.12",
-    "evidence": {},
+    "evidence": {
+        "2.6.0": "SKIPPED 5 of 5; guarded SKIPPED 5 of 5",
+        "2.13.0": "WRONG 5 of 5; guarded CLEAN 5 of 5",
+    },
     "silent": True,
 }
 BOUND_S = 90

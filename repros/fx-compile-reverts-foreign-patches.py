@@ -24,7 +24,10 @@ HAZARD = {
     "racy": "WRONG",
     "remedy": "one lock round every trace and every call that may compile",
     "since": "2.6",
-    "evidence": {},
+    "evidence": {
+        "2.6.0": "WRONG 5 of 5; guarded CLEAN 5 of 5",
+        "2.13.0": "WRONG 5 of 5; guarded CLEAN 5 of 5",
+    },
     "references": ("pytorch/pytorch#187589",),
     "silent": True,
 }

@@ -25,11 +25,8 @@ HAZARD = {
     "since": "2.6",
     "fixed_in": "2.14",
     "evidence": {
-        "2.6.0": "RAISED 1 of 1; guarded CLEAN 1 of 1",
-        "2.12.0": "RAISED 1 of 1; guarded CLEAN 1 of 1",
-        "2.13.0": "RAISED 1 of 1; guarded CLEAN 1 of 1",
-        "2.14.1": "CLEAN 1 of 1; guarded CLEAN 1 of 1",
-        "2.15.0": "CLEAN 1 of 1; guarded CLEAN 1 of 1",
+        "2.6.0": "RAISED 5 of 5; guarded CLEAN 5 of 5",
+        "2.13.0": "RAISED 5 of 5; guarded CLEAN 5 of 5",
     },
     "references": ("pytorch/pytorch#126024", "pytorch/pytorch#168999"),
 }

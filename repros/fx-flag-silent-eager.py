@@ -25,7 +25,10 @@ HAZARD = {
     "remedy": "leave error_on_nested_fx_trace on; one lock round every trace and compiled call",
     "since": "2.6",
     "fixed_in": "2.14",
-    "evidence": {},
+    "evidence": {
+        "2.6.0": "WRONG 5 of 5; guarded CLEAN 5 of 5",
+        "2.13.0": "WRONG 5 of 5; guarded CLEAN 5 of 5",
+    },
     "references": ("pytorch/pytorch#179836", "pytorch/pytorch#126024"),
     "silent": True,
 }

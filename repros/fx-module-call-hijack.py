@@ -23,11 +23,8 @@ HAZARD = {
     "remedy": "tracing excludes every forward pass: a readers-writer lock, tracing the writer",
     "since": "2.6",
     "evidence": {
-        "2.6.0": "RAISED 1 of 1; guarded CLEAN 1 of 1",
-        "2.12.0": "RAISED 1 of 1; guarded CLEAN 1 of 1",
-        "2.13.0": "RAISED 1 of 1; guarded CLEAN 1 of 1",
-        "2.14.1": "RAISED 1 of 1; guarded CLEAN 1 of 1",
-        "2.15.0": "RAISED 1 of 1; guarded CLEAN 1 of 1",
+        "2.6.0": "RAISED 5 of 5; guarded CLEAN 5 of 5",
+        "2.13.0": "RAISED 5 of 5; guarded CLEAN 5 of 5",
     },
     "references": ("pytorch/pytorch#112775", "pytorch/pytorch#187589"),
 }

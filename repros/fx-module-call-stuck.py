@@ -22,7 +22,10 @@ HAZARD = {
     "racy": "RAISED",
     "remedy": "one lock round every trace; nothing but a restart heals the process",
     "since": "2.6",
-    "evidence": {},
+    "evidence": {
+        "2.6.0": "RAISED 5 of 5; guarded CLEAN 5 of 5",
+        "2.13.0": "RAISED 5 of 5; guarded CLEAN 5 of 5",
+    },
     "references": ("pytorch/pytorch#187589",),
 }
 BOUND_S = 90

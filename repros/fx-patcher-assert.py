@@ -22,11 +22,8 @@ HAZARD = {
     "remedy": "one lock round every trace",
     "since": "2.6",
     "evidence": {
-        "2.6.0": "RAISED 1 of 1; guarded CLEAN 1 of 1",
-        "2.12.0": "RAISED 1 of 1; guarded CLEAN 1 of 1",
-        "2.13.0": "RAISED 1 of 1; guarded CLEAN 1 of 1",
-        "2.14.1": "RAISED 1 of 1; guarded CLEAN 1 of 1",
-        "2.15.0": "RAISED 1 of 1; guarded CLEAN 1 of 1",
+        "2.6.0": "RAISED 5 of 5; guarded CLEAN 5 of 5",
+        "2.13.0": "RAISED 5 of 5; guarded CLEAN 5 of 5",
     },
     "references": ("pytorch/pytorch#189884", "pytorch/pytorch#187589"),
 }

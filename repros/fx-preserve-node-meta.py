@@ -24,7 +24,10 @@ HAZARD = {
     "racy": "WRONG",
     "remedy": "one lock round every preserve_node_meta block",
     "since": "2.6",
-    "evidence": {},
+    "evidence": {
+        "2.6.0": "WRONG 5 of 5; guarded CLEAN 5 of 5",
+        "2.13.0": "WRONG 5 of 5; guarded CLEAN 5 of 5",
+    },
     "silent": True,
 }
 BOUND_S = 90
