@@ -33,6 +33,8 @@ class Proof(str, Enum):
     """B changed it and A put it back as it was before B: a lost update."""
     LEFT = "left"
     """It is itself what is wrong afterwards."""
+    ONLY = "only"
+    """Nothing heals it, but no other State is off its baseline there."""
     NONE = "none"
 
 
@@ -90,6 +92,8 @@ def cause_of(
             return found
     if party.startswith(QUIESCENT):
         return Cause(state=own, proof=Proof.LEFT, others=off)
+    if len(off) == 1:  # part of it may be out of reach, in C++
+        return Cause(state=off[0], proof=Proof.ONLY)
     return Cause(state=None, proof=Proof.NONE, others=off)
 
 

@@ -62,23 +62,19 @@ Known = dict[str, Outcome]
 
 def reference(prepared: Prepared, known: Known) -> Reference:
     """Both serial orders; each side alone twice, where it has not been before."""
-    orders = [Order.A_FIRST, Order.B_FIRST, Order.B_ONLY]
-    if prepared.a.name not in known:
-        orders.append(Order.A_FIRST)
-    heard: list[tuple[Order, Heard]] = []
-    for order in orders:
+    heard: list[Heard] = []
+    for order in (Order.A_FIRST, Order.B_FIRST, Order.B_ONLY, Order.A_FIRST):
+        if len(heard) == 3 and _as_known(prepared, heard[0], known):
+            break  # the second time of A was with another B
         one = run(prepared, Course(order=order, points=order is Order.A_FIRST))
         reason = _unusable(one, order)
         if reason:
             return Reference(reason=reason)
-        heard.append((order, one))
-    a_first, b_first, b_only, *more = [one for _, one in heard]
-    second = _PICKS["A"](more[0]) if more else known[prepared.a.name]
-    for who, first, other in (
-        ("A", _PICKS["A"](a_first), second),
-        ("B", _PICKS["B"](b_first), _PICKS["B"](b_only)),
-    ):
-        said = outcomes_differ(first, other)
+        heard.append(one)
+    a_first, b_first, b_only, *more = heard
+    pairs = [("A", a_first, one) for one in more] + [("B", b_first, b_only)]
+    for who, first, other in pairs:
+        said = outcomes_differ(_PICKS[who](first), _PICKS[who](other))
         if said is not None:
             return Reference(reason=f"{who} alone is not the same twice: {said}")
     known[prepared.a.name] = _PICKS["A"](a_first)
@@ -91,6 +87,12 @@ def reference(prepared: Prepared, known: Known) -> Reference:
         leaks=frozenset(name for one in (a_first, b_first) for name in _end(one)["off"]),
         drift=len(names[0] ^ names[-1]),
     )
+
+
+def _as_known(prepared: Prepared, a_first: Heard, known: Known) -> bool:
+    """What A gave here is what it gave with another B. It need not: preparing B may draw."""
+    before = known.get(prepared.a.name)
+    return before is not None and outcomes_differ(_PICKS["A"](a_first), before) is None
 
 
 def stops(reference: Reference, prepared: Prepared, factor: float = 1.0) -> list[str]:
