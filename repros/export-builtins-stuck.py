@@ -1,8 +1,8 @@
-"""After two overlapping exports max() and min() of the whole process are torch's stand-ins.
+"""Two overlapping exports leave torch's max() and min(), and is_compiling(), for good.
 
-Non-strict export replaces builtins.max and min and puts back what it saw. A begins, B begins, A
-ends, B ends and puts A's stand-ins back, for every thread and for good; is_compiling() may stay
-True as well. Remedy: one lock round every export.
+Non-strict export replaces builtins.max and min (2.9 and later) and puts back what it saw. A begins,
+B begins, A ends, B ends and puts A's stand-ins back, for every thread and for good. is_compiling()
+stays True as well, in older versions too. Remedy: one lock round every export.
 """
 
 import builtins
@@ -15,14 +15,14 @@ from contextlib import nullcontext
 import torch
 
 HAZARD = {
-    "title": "overlapping exports leave builtins.max and min replaced for the process",
+    "title": "overlapping exports leave is_compiling() or builtins.max changed for the process",
     "layer": "export",
     "states": ("builtins.max", "builtins.min", "compiler.is_compiling", "compiler.is_exporting"),
     "regions": (),
     "patterns": ("leak",),
     "racy": "WRONG",
     "remedy": "one lock round every export, or a process per export",
-    "since": "2.12",
+    "since": "2.6",
     "evidence": {
         "2.6.0": "WRONG 5 of 5; guarded CLEAN 5 of 5",
         "2.13.0": "WRONG 5 of 5; guarded CLEAN 5 of 5",

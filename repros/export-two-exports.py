@@ -20,7 +20,7 @@ HAZARD = {
     "patterns": ("overlap", "race"),
     "racy": "RAISED",
     "remedy": "one lock round every export, or a process per export",
-    "since": "2.12",
+    "since": "2.6",
     "evidence": {
         "2.6.0": "RAISED 5 of 5; guarded CLEAN 5 of 5",
         "2.13.0": "RAISED 5 of 5; guarded CLEAN 5 of 5",
