@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from fxrace import guards
 from fxrace.probe.failure import described
 from fxrace.probe.part import Part
 from fxrace.probe.recorder import Recorder
@@ -21,6 +22,7 @@ from harness.assembly import Workshop, assemble
 from harness.config import DEFAULT_SETTINGS, Plan
 from harness.devices import NoDevice, devices_of, place
 from harness.figures import record_summary
+from harness.guarded import Guarded
 
 
 def run(trial: Trial, recorder: Recorder) -> None:
@@ -40,6 +42,25 @@ def run(trial: Trial, recorder: Recorder) -> None:
         recorder.emit("broken", part=broken.part, reason=broken.reason, error=described(cause))
     except NoDevice as reason:
         recorder.emit("skipped", reason=str(reason))
+
+
+def before_hooks(trial: Trial) -> None:
+    """Install the guards of the locking part, if it is made of some.
+
+    What is wrong with a part is said by ``run``, which meets it again.
+    """
+    roots = [
+        Path(root) for root in str(trial.settings.get("parts") or "").split(os.pathsep) if root
+    ]
+    try:
+        build = parts.select(trial.knobs, roots)["locking"].build
+        if isinstance(build, Guarded):
+            guards.install(*build.names)
+    except (parts.PartBroken, guards.GuardRefused, guards.Unneeded):
+        return
+
+
+run.before_hooks = before_hooks  # type: ignore[attr-defined]
 
 
 def _train(trial: Trial, chosen: Mapping[str, Part], plan: Plan, recorder: Recorder) -> None:

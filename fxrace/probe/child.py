@@ -49,12 +49,16 @@ def _watched(trial: Trial, target: Callable[[Trial, Recorder], None], recorder: 
     """The target between its hooks: attached in order, detached in reverse, leaks read last.
 
     A target that is ``unhooked`` does its own watching (the explorer stops threads at a hundred
-    thousand points, and each would be recorded).
+    thousand points, and each would be recorded). One with ``before_hooks`` changes torch itself
+    (guards), and must do so before hooks wrap it.
     """
     from fxrace.probe import states
     from fxrace.probe.attach import attached
 
     recorder.emit("phase", name="setup")
+    before_hooks: Callable[[Trial], None] | None = getattr(target, "before_hooks", None)
+    if before_hooks is not None:
+        before_hooks(trial)
     before = states.snapshot()
     with ExitStack() as stack:
         stack.enter_context(_uncaught(recorder))

@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from fxrace.probe.part import Part
-from harness.guarded import UnderGuards
+from harness.guarded import Guarded
 
-part = Part(build=lambda: UnderGuards("isolated"))
+part = Part(build=Guarded("isolated"))

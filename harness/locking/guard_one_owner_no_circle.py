@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from fxrace.probe.part import Part
-from harness.guarded import UnderGuards
+from harness.guarded import Guarded
 
-part = Part(build=lambda: UnderGuards("one_owner", "no_circle", "compile_once"))
+part = Part(build=Guarded("one_owner", "no_circle", "compile_once"))

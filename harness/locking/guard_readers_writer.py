@@ -12,7 +12,7 @@ from typing import TypeVar
 from fxrace import guards
 from fxrace.probe.part import Part
 from harness.contracts import Call, Phase
-from harness.guarded import UnderGuards
+from harness.guarded import Guarded, UnderGuards
 
 T = TypeVar("T")
 
@@ -27,4 +27,4 @@ class DeclaredRunning(UnderGuards):
             return work()
 
 
-part = Part(build=lambda: DeclaredRunning("readers_writer"))
+part = Part(build=Guarded("readers_writer", kind=DeclaredRunning))

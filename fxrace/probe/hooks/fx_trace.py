@@ -34,6 +34,8 @@ def attach(watching: Watching) -> Detach:
         with regions.region(KIND, getattr(root, "__name__", type(root).__name__)):
             return original_trace(self, root, *args, **kwargs)
 
+    # ``wraps`` above ``contextmanager``: whoever looks for torch's own code (a guard) finds it.
+    @wraps(original_patcher)
     @contextmanager
     def new_patcher() -> Iterator[Any]:
         with original_patcher() as patcher:
