@@ -25,8 +25,10 @@ HAZARD = {
     "fixed_in": "2.13",
     "evidence": {
         "2.6.0": "CLEAN 5 of 5; guarded CLEAN 5 of 5",
+        "2.12.0": "WRONG 10 of 10; guarded CLEAN 10 of 10",
         "2.13.0": "CLEAN 5 of 5; guarded CLEAN 5 of 5",
         "2.14.1": "CLEAN 5 of 5; guarded CLEAN 5 of 5",
+        "2.15.0": "CLEAN 5 of 5; guarded CLEAN 5 of 5",
     },
     "silent": True,
 }

@@ -25,6 +25,8 @@ HAZARD = {
     "evidence": {
         "2.6.0": "HUNG 5 of 5; guarded CLEAN 5 of 5",
         "2.13.0": "HUNG 5 of 5; guarded CLEAN 5 of 5",
+        "2.14.1": "HUNG 5 of 5; guarded CLEAN 5 of 5",
+        "2.15.0": "HUNG 5 of 5; guarded CLEAN 5 of 5",
     },
     "references": ("pytorch/pytorch#108586", "pytorch/pytorch#121197"),
 }

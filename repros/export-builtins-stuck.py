@@ -26,6 +26,8 @@ HAZARD = {
     "evidence": {
         "2.6.0": "WRONG 5 of 5; guarded CLEAN 5 of 5",
         "2.13.0": "WRONG 5 of 5; guarded CLEAN 5 of 5",
+        "2.14.1": "WRONG 5 of 5; guarded CLEAN 5 of 5",
+        "2.15.0": "WRONG 5 of 5; guarded CLEAN 5 of 5",
     },
     "silent": True,
 }

@@ -24,6 +24,8 @@ HAZARD = {
     "evidence": {
         "2.6.0": "RAISED 5 of 5; guarded CLEAN 5 of 5",
         "2.13.0": "RAISED 5 of 5; guarded CLEAN 5 of 5",
+        "2.14.1": "RAISED 5 of 5; guarded CLEAN 5 of 5",
+        "2.15.0": "RAISED 5 of 5; guarded CLEAN 5 of 5",
     },
 }
 BOUND_S = 90

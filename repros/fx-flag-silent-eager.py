@@ -28,6 +28,8 @@ HAZARD = {
     "evidence": {
         "2.6.0": "WRONG 5 of 5; guarded CLEAN 5 of 5",
         "2.13.0": "WRONG 5 of 5; guarded CLEAN 5 of 5",
+        "2.14.1": "CLEAN 5 of 5; guarded CLEAN 5 of 5",
+        "2.15.0": "CLEAN 5 of 5; guarded CLEAN 5 of 5",
     },
     "references": ("pytorch/pytorch#179836", "pytorch/pytorch#126024"),
     "silent": True,
