@@ -24,6 +24,7 @@ HAZARD = {
     "since": "2.6",
     "evidence": {
         "2.6.0": "WRONG 5 of 5; guarded CLEAN 5 of 5",
+        "2.12.0": "WRONG 5 of 5; guarded CLEAN 5 of 5",
         "2.13.0": "WRONG 5 of 5; guarded CLEAN 5 of 5",
         "2.14.1": "WRONG 5 of 5; guarded CLEAN 5 of 5",
         "2.15.0": "WRONG 5 of 5; guarded CLEAN 5 of 5",

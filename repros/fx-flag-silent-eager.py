@@ -27,6 +27,7 @@ HAZARD = {
     "fixed_in": "2.14",
     "evidence": {
         "2.6.0": "WRONG 5 of 5; guarded CLEAN 5 of 5",
+        "2.12.0": "WRONG 5 of 5; guarded CLEAN 5 of 5",
         "2.13.0": "WRONG 5 of 5; guarded CLEAN 5 of 5",
         "2.14.1": "CLEAN 5 of 5; guarded CLEAN 5 of 5",
         "2.15.0": "CLEAN 5 of 5; guarded CLEAN 5 of 5",
