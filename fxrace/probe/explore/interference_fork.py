@@ -12,6 +12,7 @@ import faulthandler
 import gc
 import json
 import os
+import random
 import select
 import signal
 import tempfile
@@ -61,11 +62,13 @@ def forked(body: Callable[[Say], None], *, limit_s: float, watchdog: bool = True
     The interpreter's watchdog is a thread: a fork that will fork again goes without.
     """
     reading, writing = os.pipe()
+    drawn = random.getstate()
     with tempfile.TemporaryFile() as words:
         parent = os.getpid()
         pid = os.fork()
         if not pid:
             os.close(reading)
+            random.setstate(drawn)  # Python seeds it anew in every fork
             _become(body, writing, words.fileno(), parent, limit_s if watchdog else 0.0)
         os.close(writing)
         lines, ended = _hear(reading, time.monotonic() + limit_s)

@@ -17,7 +17,7 @@ from fxrace.probe.explore import stop_token
 from fxrace.probe.explore.interference_cause import Cause
 from fxrace.probe.explore.interference_course import Prepared
 from fxrace.probe.explore.interference_fork import Heard
-from fxrace.probe.explore.interference_search import AGAIN, HUNG, QUIESCENT, A, B, shape
+from fxrace.probe.explore.interference_search import AGAIN, CRASHED, HUNG, QUIESCENT, A, B, shape
 from fxrace.records.finding import Tier
 
 _REGIONS = (
@@ -69,23 +69,17 @@ def difference(
     if party == B and error is not None:
         b_frames = error["frames"]
     region = region_of(frames, cause.state)
-    tier = Tier.FAILURE if error is not None or party == HUNG else Tier.SILENT_WRONG
     return {
         "a": prepared.a.name,
         "b": prepared.b.name,
         "wrong": party.partition(":")[0],
-        "tier": (
-            Tier.LEAK if party.startswith((QUIESCENT, AGAIN)) and error is None else tier
-        ).value,
+        "tier": _tier(party, error).value,
         "symptom": symptom,
         "error": error,
         "state": cause.state,
         "proof": cause.proof.value,
         "others_off": list(cause.others),
-        "value": {
-            moment: (stop.get(moment) or {}).get(cause.state or "", "")
-            for moment in ("before", "during", "after")
-        },
+        "value": _value(stop, cause.state or ""),
         "point": name,
         "b_point": b_point,
         "token": stop_token.written(prepared.a.name, prepared.b.name, name, b_point),
@@ -96,6 +90,18 @@ def difference(
         "locks": {"a": ["torch._dynamo.compile_lock"] if stop.get("locked") else [], "b": []},
         "fingerprint": _fingerprint(cause, region, error, party, symptom, name),
     }
+
+
+def _tier(party: str, error: Mapping[str, Any] | None) -> Tier:
+    if error is not None or party in (HUNG, CRASHED):
+        return Tier.FAILURE
+    return Tier.LEAK if party.startswith((QUIESCENT, AGAIN)) else Tier.SILENT_WRONG
+
+
+def _value(stop: Mapping[str, Any], state: str) -> dict[str, str]:
+    """What the State was before A began, when B began, and when B had ended."""
+    moments = ("before", "during", "after")
+    return {moment: (stop.get(moment) or {}).get(state, "") for moment in moments}
 
 
 def _fingerprint(
