@@ -22,7 +22,7 @@ HAZARD = {
     "racy": "WRONG",
     "remedy": "a torch.Generator per thread, or no random operation in checkpointed blocks",
     "since": "2.6",
-    "evidence": {},
+    "evidence": {"2.11.0": "WRONG 3 of 3; guarded CLEAN 3 of 3"},
     "device": "cuda",
     "silent": True,
 }

@@ -21,7 +21,7 @@ HAZARD = {
     "racy": "WRONG",
     "remedy": "make the setting inside the checkpointed function, or use_reentrant=False",
     "since": "2.12",
-    "evidence": {},
+    "evidence": {"2.11.0": "CLEAN 3 of 3; guarded CLEAN 3 of 3"},
     "references": ("pytorch/pytorch#186537",),
     "device": "cuda",
     "silent": True,

@@ -21,7 +21,7 @@ HAZARD = {
     "racy": "WRONG",
     "remedy": "raise recompile_limit in each thread, or give each device a function of its own",
     "since": "2.6",
-    "evidence": {},
+    "evidence": {"2.11.0": "WRONG 3 of 3; guarded CLEAN 3 of 3"},
     "references": ("pytorch/pytorch#91777", "pytorch/pytorch#123177"),
     "device": "cuda",
     "silent": True,

@@ -24,7 +24,7 @@ HAZARD = {
     "remedy": "one lock round every compiled call, or compile all shapes before threads start",
     "since": "2.6",
     "fixed_in": "2.13",
-    "evidence": {},
+    "evidence": {"2.11.0": "RAISED 3 of 3; guarded CLEAN 3 of 3"},
     "references": ("pytorch/pytorch#126024",),
     "device": "cuda",
     "timeout_s": 300.0,
