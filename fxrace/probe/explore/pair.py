@@ -26,6 +26,8 @@ from fxrace.records.trial import Trial
 
 _PAIR_S = 1800.0
 _SPARES = 2
+#: Two more than there are stops: B runs before and again after A, too.
+_FRESH = {Cost.CHEAP: 122, Cost.MEDIUM: 62, Cost.EXPENSIVE: 12}
 _ABOUT = {"grain": "call", "strategy": "interference"}
 
 
@@ -94,9 +96,7 @@ def _explore(a: str, b: str, device: str, factor: float, known: Known, recorder:
 
 def prepare(a: Operation, b: Operation) -> Prepared:
     """Subjects of both, in this process. B has as many as its runs can spoil."""
-    count = _SPARES
-    if b.reuse is not Reuse.WARM:
-        count = {Cost.CHEAP: 122, Cost.MEDIUM: 62, Cost.EXPENSIVE: 14}[b.cost]
+    count = _FRESH[b.cost] if b.reuse is Reuse.FRESH else _SPARES
     reader = Reader()
     a_subject = a.prepare()
     return Prepared(
