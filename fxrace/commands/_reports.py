@@ -41,7 +41,7 @@ def _written(text: str, path: Path, latest: Path) -> None:
     except OSError as error:
         raise OutputUnwritable(
             f"the report {path} cannot be written ({error.strerror})",
-            remedy="the results are kept; run the same command again once there is room",
+            remedy=f"the results are kept; run fxrace report -o {path.parent} once there is room",
         ) from error
 
 
