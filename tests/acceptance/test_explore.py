@@ -42,6 +42,7 @@ def test_two_traces_are_exhausted_alike_each_time_and_are_one_cause(tmp_path: Pa
     assert "_is_fx_tracing_flag is True" in told
     assert "Module.__call__ is" in told
     assert finding["hazard"] == "fx-patcher-assert"
+    assert (finding["reliability"]["k"], finding["reliability"]["n"]) == (3, 3)
 
     ran = fxrace(
         "replay", finding["token"], "--repeat", "100", "--json",
@@ -90,6 +91,18 @@ def test_callables_of_ones_own(tmp_path: Path) -> None:
     found = {(pair["a"], pair["b"]): pair["verdict"] for pair in document["pairs"]}
     assert found["mine:load", "mine:infer"] == "finding"
     assert document["findings"][0]["state"] == "nn.module_call"
+
+
+def test_what_fails_alone_is_never_called_safe(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(
+        "def broken():\n    raise ValueError('mine')\n\ndef fine():\n    return 1\n"
+    )
+    ran = fxrace("explore", "mine:broken", "mine:fine", "--bound", "1", "--json", "--no-scripts",
+                 "--output", str(tmp_path), cwd=tmp_path)  # fmt: skip
+    assert ran.status == 3, ran.stderr
+    (pair,) = json.loads(ran.stdout)["pairs"]
+    assert pair["verdict"] == "inconclusive"
+    assert "ValueError" in pair["reason"]
 
 
 def test_a_word_that_is_no_operation(tmp_path: Path) -> None:

@@ -31,6 +31,8 @@ from fxrace.probe.recorder import Recorder
 from fxrace.records.trial import Trial
 
 STRATEGY, GRAIN = "portfolio", "state"
+#: How often the least schedule of a cause is played again before it is told.
+PLAYED = 3
 
 
 def run(trial: Trial, recorder: Recorder) -> None:
@@ -162,12 +164,13 @@ def _tell(
     again = cause_of(played, found.reference, _same)
     kept = played if again is not None and again.fingerprint == cause.fingerprint else simplest
     count = sum(one.fingerprint == cause.fingerprint for one, _ in found.found)
+    shown = sum(shows(program, token.Replay(token.decisions(kept.steps))) for _ in range(PLAYED))
     for symptom in cause.symptoms:
         recorder.emit(
             "difference",
             **_said(cause, symptom, kept, program),
             count=count,
-            shown={"k": 1, "n": 1},
+            shown={"k": shown, "n": PLAYED},
             token=_token(kept, about(program, about_["grain"], stage)),
         )
 
@@ -225,7 +228,11 @@ def _summary(
     a: str, b: str, found: Exploration, about_: Mapping[str, str], began: float
 ) -> dict[str, Any]:
     proved = found.exhausted and not found.slips and not found.unsteady
-    if found.unsteady:
+    failing = [one for one in found.reference if not one.returned]
+    if failing:
+        error = failing[0].error or {"type": "it does not end"}
+        verdict, reason = "inconclusive", f"{failing[0].thread} alone fails: {error['type']}"
+    elif found.unsteady:
         verdict, reason = "inconclusive", found.unsteady[0]
     elif found.found:
         verdict, reason = "finding", ""
