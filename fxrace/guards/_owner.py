@@ -13,8 +13,6 @@ The surprise: an Inductor build waits too, for its workers. That is no reason to
 
 from __future__ import annotations
 
-import gc
-import sys
 import threading
 import time
 from collections.abc import Callable
@@ -22,6 +20,7 @@ from types import FrameType
 from typing import Any
 
 from fxrace.guards._contract import GuardTimeout
+from fxrace.stacks import frame_of
 
 LOOK_S = 0.05
 STILL_LOOKS = 4
@@ -32,7 +31,6 @@ PATIENCE_S = 300.0
 _WAITS = ("threading.py", "queue.py", "concurrent/futures/", "multiprocessing/pool.py")
 _ENGINE = "torch/autograd/graph.py"
 _COMPILERS = ("torch/_inductor/", "torch/_dynamo/", "triton/", "subprocess.py")
-_LOOKING = threading.Lock()
 
 
 class Owner:
@@ -93,7 +91,7 @@ class Owner:
 
     def _consider(self, me: int, holder: int, watch: _Watch) -> None:
         """Let this thread in beside an owner that waits; give up on one that is stuck."""
-        frame = _frame_of(holder)
+        frame = frame_of(holder)
         watch.look(holder, frame)
         stranger = bool(holder) and not any(place[0] == me for place in self._inside)
         if stranger and watch.lets_in(frame):
@@ -144,18 +142,6 @@ def waits_for_somebody(frame: FrameType | None) -> bool:
 
 def _of_a_compiler(frame: FrameType | None) -> bool:
     return frame is None or any(part in _file(frame) for part in _COMPILERS)
-
-
-def _frame_of(thread: int) -> FrameType | None:
-    """Its innermost frame. No collection meanwhile: one that starts in there can lock up."""
-    with _LOOKING:
-        collecting = gc.isenabled()
-        gc.disable()
-        try:
-            return sys._current_frames().get(thread)
-        finally:
-            if collecting:
-                gc.enable()
 
 
 def _file(frame: FrameType) -> str:

@@ -22,7 +22,7 @@ from typing import Any
 from zlib import crc32
 
 from fxrace.probe.recorder import Recorder
-from fxrace.probe.regions import frames_now, stack_of
+from fxrace.stacks import frames_now, stack_of
 
 MET_KEPT, TOLD_KEPT, SAMPLE_BYTES = 4, 8, 4096
 FORWARD, BESIDE = "checkpoint", "call"

@@ -18,7 +18,8 @@ from typing import Any
 
 from fxrace.core.states import by_name
 from fxrace.probe.recorder import Recorder
-from fxrace.probe.regions import Regions, frames_now, stack_of
+from fxrace.probe.regions import Regions
+from fxrace.stacks import frames_now, stack_of
 
 KIND = "exclusive"
 

@@ -8,22 +8,18 @@ the one that caused it.
 
 from __future__ import annotations
 
-import gc
 import itertools
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from itertools import accumulate, chain, repeat
-from operator import attrgetter
-from types import FrameType
+from contextlib import contextmanager
 from typing import Any
 
 from fxrace.probe.failure import described
 from fxrace.probe.pressure import Pressure
 from fxrace.probe.recorder import Recorder
+from fxrace.stacks import frames_now, stack_of
 
-FRAMES_KEPT = 60
 MET_KEPT = 8
 #: What pressure aims at; the exit of any other region must not end a hold.
 PRESSED = frozenset({"trace", "compile"})
@@ -181,45 +177,6 @@ def _from_the_start(error: BaseException) -> dict[str, Any]:
     told = described(error)
     told["frames"] = [*stack_of(sys._getframe(3).f_back), *told["frames"]]
     return told
-
-
-_LOOKING = threading.RLock()
-
-
-def frames_now() -> dict[int, FrameType]:
-    """``sys._current_frames()``, with garbage collection off meanwhile.
-
-    It allocates while it holds a lock of the interpreter. A collection that starts there may run
-    a tensor's destructor, which gives the interpreter lock away, and whoever then asks for
-    frames (or starts a thread) closes a circle that no Python lock is part of: CPython 3.11.7
-    did so in a trial. The lock is ours alone and held for microseconds.
-    """
-    with _LOOKING:
-        collecting = gc.isenabled()
-        gc.disable()
-        try:
-            return sys._current_frames()
-        finally:
-            if collecting:
-                gc.enable()
-
-
-def stack_of(frame: FrameType | None) -> list[list[Any]]:
-    """``[file, line, function]`` of a frame and its callers, innermost last.
-
-    Each pass over the frames is one call into C, so that a thread whose stack is read cannot run
-    on in the middle of it: following ``f_back`` in a loop crashed CPython 3.11.7 in a trial.
-    """
-    frames: list[Any] = []
-    with suppress(AttributeError):  # what is kept of the list ends with None, which has no f_back
-        frames.extend(accumulate(chain((frame,), repeat("f_back", FRAMES_KEPT - 1)), _GET))
-    known = list(map(_CODE_AND_LINE, filter(None, frames)))
-    return [[code.co_filename, line, getattr(code, _NAME)] for code, line in known][::-1]
-
-
-_GET: Any = getattr
-_CODE_AND_LINE = attrgetter("f_code", "f_lineno")
-_NAME = "co_qualname" if sys.version_info >= (3, 11) else "co_name"
 
 
 _current: Regions | None = None

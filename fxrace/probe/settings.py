@@ -19,8 +19,9 @@ from types import FrameType
 from typing import Any
 
 from fxrace.probe.recorder import Recorder
-from fxrace.probe.regions import Regions, stack_of
+from fxrace.probe.regions import Regions
 from fxrace.probe.states import told
+from fxrace.stacks import stack_of
 
 _Who = tuple[int, str]  # an ident is used again once its thread has ended
 _PASSED_THROUGH = ("torch/utils/_config_module.py", "contextlib.py", "unittest/mock.py")

@@ -16,7 +16,7 @@ import threading
 from typing import Any
 
 from fxrace.probe.recorder import Owed, Recorder
-from fxrace.probe.regions import frames_now, stack_of
+from fxrace.stacks import frames_now, stack_of
 
 _NUMBERS = itertools.count(1)
 

@@ -22,7 +22,7 @@ from fxrace.probe.explore.choices import Chooser, Situation, staying
 from fxrace.probe.explore.participant import START, Is, Participant, circle_of, stack
 from fxrace.probe.explore.played import Block, End, Slip, Step, Stood
 from fxrace.probe.explore.standing import Idle, Standing, described, lock_owner
-from fxrace.probe.regions import frames_now
+from fxrace.stacks import frames_now
 
 GRACE_S = 0.05
 LOOKS = 5

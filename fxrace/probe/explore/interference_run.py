@@ -26,10 +26,9 @@ from fxrace.probe.explore.interference_thread import (
     Job,
     Wait,
     Worker,
-    frame_of,
     stands,
 )
-from fxrace.probe.regions import stack_of
+from fxrace.stacks import frame_of, stack_of
 
 
 class Run:
@@ -210,7 +209,7 @@ class Run:
     def _until_a_ended(self, thread: threading.Thread) -> bool:
         """False when A hangs; the stacks are said then. A stop has bounds of its own."""
         if stands(thread, lambda: self._stopped):
-            frame = frame_of(thread)
+            frame = frame_of(thread.ident or 0)
             frames = [] if frame is None else stack_of(frame)
             b_frames = self._b.frames()
             self._say({"is": "hung", "who": "a", "frames": frames, "b_frames": b_frames})

@@ -11,14 +11,13 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from enum import Enum
-from types import FrameType
 from typing import Any, TypeVar
 
 from fxrace.probe.explore import canonical
 from fxrace.probe.explore.interference_points import Points
 from fxrace.probe.explore.standing import Standing, lock_owner
 from fxrace.probe.operations import Operation, Reuse
-from fxrace.probe.regions import frames_now, stack_of
+from fxrace.stacks import frame_of, stack_of
 
 _SOON_S, _LOOK_S = 0.02, 0.01
 #: Looks in a row: of a thread that waits for a lock whose owner is known, and of any other.
@@ -104,7 +103,7 @@ class Worker:
         timeout_s = _SOON_S
         while not job.moved(timeout_s):
             timeout_s = _LOOK_S
-            frame = frame_of(self._thread)
+            frame = frame_of(self._thread.ident or 0)
             if frame is None:
                 continue
             standing = standing or Standing(self._thread.ident or 0, self._thread.native_id or 0)
@@ -118,7 +117,7 @@ class Worker:
 
     def frames(self) -> list[list[Any]]:
         """Its stack now, without this module's own frames."""
-        found = stack_of(frame_of(self._thread))
+        found = stack_of(frame_of(self._thread.ident or 0))
         return [one for one in found if one[0] != __file__]
 
     def _serve(self) -> None:
@@ -155,11 +154,6 @@ def elsewhere(work: Callable[[], T]) -> T:
     return found[0]
 
 
-def frame_of(thread: threading.Thread) -> FrameType | None:
-    """Where a thread is now."""
-    return frames_now().get(thread.ident or 0)
-
-
 def stands(thread: threading.Thread, excused: Callable[[], bool]) -> bool:
     """Wait for a thread; True when it stands for good. ``excused``: it is stopped by us."""
     standing: Standing | None = None
@@ -167,7 +161,7 @@ def stands(thread: threading.Thread, excused: Callable[[], bool]) -> bool:
         thread.join(_LOOK_S * 4)
         if not thread.is_alive():
             return False
-        frame = frame_of(thread)
+        frame = frame_of(thread.ident or 0)
         if frame is None:
             continue
         standing = standing or Standing(thread.ident or 0, thread.native_id or 0)

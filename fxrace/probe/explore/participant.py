@@ -14,7 +14,7 @@ from types import FrameType
 
 from fxrace.probe.explore.played import Stack
 from fxrace.probe.explore.standing import Standing
-from fxrace.probe.regions import stack_of
+from fxrace.stacks import stack_of
 
 START = "start#0"
 _HERE = str(Path(__file__).parents[1])

@@ -18,6 +18,7 @@ from types import FrameType
 from typing import Any
 
 from fxrace.probe.locks import NamedLock
+from fxrace.stacks import undisturbed
 
 #: Waking up for the interpreter lock every few milliseconds costs this little.
 IDLE_S = 0.0005
@@ -94,11 +95,12 @@ def lock_owner(frame: FrameType, waiter: int) -> int | None:
 
     Plain locks have no owner; a reentrant one tells it in its ``repr``, a named one its name.
     """
-    for lock in _in_sight(frame):
-        told = _OWNER.search(repr(lock))
-        if told and int(told.group(1)) not in (0, waiter):
-            return int(told.group(1))
-    return _owner_of_named(frame)
+    with undisturbed():
+        for lock in _in_sight(frame):
+            told = _OWNER.search(repr(lock))
+            if told and int(told.group(1)) not in (0, waiter):
+                return int(told.group(1))
+        return _owner_of_named(frame)
 
 
 def _owner_of_named(frame: FrameType | None) -> int | None:

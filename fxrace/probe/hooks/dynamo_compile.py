@@ -19,8 +19,8 @@ from typing import Any
 from fxrace.probe import settings
 from fxrace.probe.executions import Executions
 from fxrace.probe.hooks import Blind, Detach, in_reverse, replaced
-from fxrace.probe.regions import stack_of
 from fxrace.probe.watching import Watching
+from fxrace.stacks import stack_of
 
 KNOWN = "2.2 to 2.15"
 AFTER = "torch._dynamo.convert_frame"

@@ -15,8 +15,8 @@ import types
 from typing import Any
 
 from fxrace.probe.hooks import Absent, Blind, Detach
-from fxrace.probe.regions import stack_of
 from fxrace.probe.watching import Watching
+from fxrace.stacks import stack_of
 
 KNOWN = "the process-wide flag of 2.6 to 2.13; from 2.14 there is nothing to see"
 STATE, KIND = "fx.tracing_flag", "trace"

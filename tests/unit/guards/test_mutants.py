@@ -14,7 +14,7 @@ import pytest
 import torch
 
 from tests.unit.guards.forked import outcome
-from tests.unit.guards.test_other_guards import CURED
+from tests.unit.guards.test_other_guards import CURED, GUARDED
 from tests.unit.guards.test_other_guards import GOOD as GOOD_ALREADY
 from tests.unit.guards.test_restoring import CASES
 from tests.unit.guards.test_tracing import GOOD, OWNER, RED
@@ -227,4 +227,4 @@ def test_a_mutant_is_noticed(mutant: Mutant, surviving: dict[str, bool]) -> None
 def test_what_notices_is_a_test_of_its_own() -> None:
     """Each of these schedules is green without the mutant: in the other modules here."""
     noticing = {one.noticed_by for one in MUTANTS}
-    assert noticing <= {*RED, *GOOD, *CURED, *GOOD_ALREADY, *CASES, *OWNER}
+    assert noticing <= {*RED, *GOOD, *CURED, *GOOD_ALREADY, *GUARDED, *CASES, *OWNER}

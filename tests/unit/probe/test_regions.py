@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import gc
-import sys
 import threading
 from pathlib import Path
 
-import pytest
-
 from fxrace.probe.pressure.none import NoPressure
-from fxrace.probe.regions import Regions, frames_now
+from fxrace.probe.regions import Regions
 from tests.unit.probe.recording import BOUND_S, Recording, Side
 
 
@@ -65,18 +61,3 @@ def test_an_old_overlap_is_forgotten_when_the_thread_enters_anew(tmp_path: Path)
     assert regions.others()
     with regions.region("trace", "c"):
         assert regions.others() == []
-
-
-def test_no_collection_starts_while_frames_are_taken(monkeypatch: pytest.MonkeyPatch) -> None:
-    taken: list[bool] = []
-    real = sys._current_frames
-    monkeypatch.setattr(sys, "_current_frames", lambda: (taken.append(gc.isenabled()), real())[1])
-    assert threading.get_ident() in frames_now()
-    assert taken == [False]
-    assert gc.isenabled()
-    gc.disable()
-    try:
-        frames_now()
-        assert not gc.isenabled()
-    finally:
-        gc.enable()
