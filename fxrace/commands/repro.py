@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -15,18 +17,22 @@ from fxrace.catalog.hazards import script_of
 from fxrace.commands import _catalogue, _options
 from fxrace.commands._catalogue import Torch
 from fxrace.core.repro_judge import judge, row_of, run_of
-from fxrace.errors import ExitCode, UsageError
+from fxrace.errors import ExitCode, InterpreterUnusable, LaunchFailed, UsageError
 from fxrace.launch import bundled
 from fxrace.launch import folder as folders
 from fxrace.launch.script import run_script
+from fxrace.launch.script_forks import ScriptForks
 from fxrace.launch.stopping import Level, Stopping
 from fxrace.records import wire
 from fxrace.records.hazard import Catalogue, Hazard
 from fxrace.records.outcome import Verdict
-from fxrace.records.repro import Judgement, ReproDocument, ReproRow, ScriptRun, Twin
+from fxrace.records.repro import Judgement, ReproDocument, ReproRow, ScriptEnd, ScriptRun, Twin
 from fxrace.render.view import repro as view
 
 BOTH = "both"
+CPU = "cpu"
+#: From so many runs on, importing torch once and forking is faster than a new interpreter for each.
+WORTH_FORKING = 8
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -58,13 +64,18 @@ class Task:
     help="Scripts side by side. Default: one per processor.",
 )  # fmt: skip
 @click.option(
+    "--fresh",
+    is_flag=True,
+    help="A new interpreter for every run, also where forks of one with torch would do.",
+)
+@click.option(
     "-o", "--output", type=click.Path(file_okay=False, path_type=Path), default=None,
     metavar="DIR", help="Also write repro.json and repro.md there.",
 )  # fmt: skip
 @_options.as_json
 def command(
     *, slugs: tuple[str, ...], listing: bool, printing: bool, twins: str, repeat: int,
-    pythons: tuple[str, ...], jobs: int | None, output: Path | None, as_json: bool,
+    pythons: tuple[str, ...], jobs: int | None, fresh: bool, output: Path | None, as_json: bool,
 ) -> ExitCode:  # fmt: skip
     """Run the hazards SLUGS (patterns such as 'fx-*' are taken; none means all) and judge each
     against what its script declares.
@@ -86,8 +97,9 @@ def command(
             for _ in range(repeat)
             if twins in (twin.value, BOTH)
         ]
-        with Stopping() as stopping:
-            rows = tuple(_rows(tasks, jobs or os.cpu_count() or 1, stopping))
+        with Stopping() as stopping, ExitStack() as stack:
+            forks = {} if fresh else _forks(tasks, stack)
+            rows = tuple(_rows(tasks, jobs or os.cpu_count() or 1, stopping, forks))
             interrupted = stopping.level is not Level.RUN
     document = _document(known, hazards, rows, interrupted=interrupted)
     if output is not None:
@@ -120,14 +132,30 @@ def _print(hazards: Sequence[Hazard], *, plain: bool) -> ExitCode:
     return ExitCode.PASS
 
 
-def _rows(tasks: Sequence[Task], jobs: int, stopping: Stopping) -> Iterator[ReproRow]:
+def _forks(tasks: Sequence[Task], stack: ExitStack) -> dict[Path, ScriptForks]:
+    """By interpreter, where many scripts will run that a fork can run (no fork survives CUDA)."""
+    runs = Counter(task.torch.python for task in tasks if task.hazard.device == CPU)
+    found = {}
+    for python in (python for python, count in runs.items() if count >= WORTH_FORKING):
+        with suppress(InterpreterUnusable):  # then each run says what is wrong
+            forks = stack.enter_context(ScriptForks(python))
+            if forks.usable:
+                found[python] = forks
+    return found
+
+
+def _rows(
+    tasks: Sequence[Task], jobs: int, stopping: Stopping, forks: Mapping[Path, ScriptForks]
+) -> Iterator[ReproRow]:
     """Judge each hazard on each torch as soon as its last run has ended, told on stderr."""
     pairs: dict[tuple[str, Path], list[Task]] = {}
     for task in tasks:
         pairs.setdefault((task.hazard.slug, task.torch.python), []).append(task)
     rows: dict[tuple[str, Path], ReproRow] = {}
     with ThreadPoolExecutor(jobs) as pool:
-        runs = {pool.submit(_run, task, stopping): task for task in tasks}
+        runs = {
+            pool.submit(_run, task, stopping, forks.get(task.torch.python)): task for task in tasks
+        }
         ended: dict[tuple[str, Path], list[tuple[Twin, ScriptRun | None]]] = {}
         for future in as_completed(runs):
             task = runs[future]
@@ -139,20 +167,25 @@ def _rows(tasks: Sequence[Task], jobs: int, stopping: Stopping) -> Iterator[Repr
     return (rows[key] for key in pairs if key in rows)
 
 
-def _run(task: Task, stopping: Stopping) -> ScriptRun | None:
+def _run(task: Task, stopping: Stopping, forks: ScriptForks | None) -> ScriptRun | None:
     """One run, or None when it was not begun or was given up."""
     if stopping.level is not Level.RUN:
         return None
-    flags = ("--guarded",) if task.twin is Twin.GUARDED else ()
-    end = run_script(
-        task.torch.python,
-        script_of(bundled.root(), task.hazard.slug),
-        *flags,
-        timeout_s=task.hazard.timeout_s,
-        give_up=lambda: _killed(stopping),
-    )
+    end = _ended(task, stopping, forks)
     given_up = end.status is None and _killed(stopping)
     return None if given_up else run_of(end, timeout_s=task.hazard.timeout_s)
+
+
+def _ended(task: Task, stopping: Stopping, forks: ScriptForks | None) -> ScriptEnd:
+    script = script_of(bundled.root(), task.hazard.slug)
+    flags = ("--guarded",) if task.twin is Twin.GUARDED else ()
+    limit_s = task.hazard.timeout_s
+    if forks is not None and task.hazard.device == CPU:
+        with suppress(LaunchFailed):  # the process to fork is gone
+            return forks.run(script, *flags, timeout_s=limit_s, give_up=lambda: _killed(stopping))
+    return run_script(
+        task.torch.python, script, *flags, timeout_s=limit_s, give_up=lambda: _killed(stopping)
+    )
 
 
 def _killed(stopping: Stopping) -> bool:

@@ -33,16 +33,18 @@ def run_script(
     Raises InterpreterUnusable where the interpreter cannot be started.
     """
     began = time.monotonic()
-    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        process = _started([str(python), str(script), *arguments], out, err)
+    with tempfile.TemporaryDirectory(prefix="fxrace-script-") as folder:
+        out, err = Path(folder) / "out", Path(folder) / "err"
+        with out.open("wb") as to_out, err.open("wb") as to_err:
+            process = _started([str(python), str(script), *arguments], to_out, to_err)
         try:
             status = _waited(process, began + timeout_s, give_up)
         finally:
             _end(process)
         return ScriptEnd(
             status=status,
-            line=_last_line(out),
-            error=_last_line(err),
+            line=last_line(out),
+            error=last_line(err),
             duration_s=time.monotonic() - began,
         )
 
@@ -99,8 +101,12 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     process.wait()
 
 
-def _last_line(file: IO[bytes]) -> str:
-    file.seek(0, os.SEEK_END)
-    file.seek(max(0, file.tell() - TAIL_BYTES))
-    lines = file.read().decode("utf-8", "replace").splitlines()
+def last_line(file: Path) -> str:
+    """The last line of it that is not blank; nothing where there is none."""
+    try:
+        with file.open("rb") as opened:
+            opened.seek(max(0, file.stat().st_size - TAIL_BYTES))
+            lines = opened.read().decode("utf-8", "replace").splitlines()
+    except FileNotFoundError:
+        return ""
     return next((line.strip() for line in reversed(lines) if line.strip()), "")

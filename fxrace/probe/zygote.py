@@ -2,9 +2,10 @@
 
 Protocol: JSON lines. In on stdin: ``{"do": "start", "trial", "directory", "variables",
 "command"}`` (``command`` None forks; a list is executed instead, for CUDA, which no fork
-survives) and ``{"do": "signal", "trial", "signal"}``. Out on stdout: one ``hello``, then
-``started``, ``refused``, ``ended``; times are ``time.monotonic()`` seconds, which all processes
-of a machine share. When stdin ends, the parent is gone: every trial is killed and so is this.
+survives; with ``"script": {"path", "arguments"}`` the fork runs that and no trial) and
+``{"do": "signal", "trial", "signal"}``. Out on stdout: one ``hello``, then ``started``,
+``refused``, ``ended``; times are ``time.monotonic()`` seconds, which all processes of a machine
+share. When stdin ends, the parent is gone: every trial is killed and so is this.
 
 The surprise: a finished trial is first seen without being reaped, its whole process group is
 killed, and only then is it reaped, so that no signal can ever reach a recycled process id.
@@ -24,6 +25,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
+from fxrace.probe import script
 from fxrace.probe.confine import STACKS_SIGNAL, adopt_orphans, arm_stacks, confine
 from fxrace.probe.describe import describe_apart, import_problem
 
@@ -119,6 +121,8 @@ class Zygote:
         os.environ.update(request["variables"])
         if request["command"] is not None:
             os.execv(request["command"][0], request["command"])
+        if "script" in request:
+            script.run(request["script"]["path"], request["script"]["arguments"])
         arm_stacks(directory)
         from fxrace.probe.child import run_trial
 

@@ -1,13 +1,15 @@
 """Every script, both twins, once, under the torch that is installed: as its header has it.
 
-One test per process, so that they can be spread over workers (``-n``); a GPU script skips itself
-where there is no GPU, and then says why.
+In forks of a process with torch, since that is fast, and one of each layer as its readers run it.
+A GPU script skips itself where there is no GPU, and then says why.
 """
 
 from __future__ import annotations
 
 import importlib.metadata
 import sys
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -15,9 +17,10 @@ import pytest
 from fxrace.catalog.hazards import read_hazards, script_of
 from fxrace.core.repro_judge import judge, row_of, run_of
 from fxrace.launch.script import run_script
+from fxrace.launch.script_forks import ScriptForks
 from fxrace.records.hazard import Hazard
 from fxrace.records.outcome import Verdict
-from fxrace.records.repro import Judgement, ScriptRun
+from fxrace.records.repro import Judgement, ScriptEnd, ScriptRun
 
 ROOT = Path(__file__).parents[2]
 HAZARDS = read_hazards(ROOT).hazards
@@ -31,20 +34,30 @@ def cases() -> list[object]:
     ]
 
 
-def run(hazard: Hazard, *arguments: str) -> ScriptRun:
-    end = run_script(
-        Path(sys.executable),
-        script_of(ROOT, hazard.slug),
-        *arguments,
-        timeout_s=hazard.timeout_s,
-        give_up=lambda: False,
-    )
+Run = Callable[..., ScriptRun]
+
+
+@pytest.fixture(scope="module")
+def fork() -> Iterator[Run]:
+    with ScriptForks(Path(sys.executable)) as forks:
+        forking = partial(ran, forks.run)
+        yield lambda hazard, *words: (forking if forks.usable and hazard.device == "cpu" else run)(
+            hazard, *words
+        )
+
+
+def ran(runner: Callable[..., ScriptEnd], hazard: Hazard, *arguments: str) -> ScriptRun:
+    script = script_of(ROOT, hazard.slug)
+    end = runner(script, *arguments, timeout_s=hazard.timeout_s, give_up=lambda: False)
     return run_of(end, timeout_s=hazard.timeout_s)
 
 
-@pytest.mark.parametrize("hazard", cases())
-def test_racy_twin(hazard: Hazard) -> None:
-    ran = run(hazard)
+def run(hazard: Hazard, *arguments: str) -> ScriptRun:
+    """In an interpreter of its own."""
+    return ran(partial(run_script, Path(sys.executable)), hazard, *arguments)
+
+
+def is_as_declared(hazard: Hazard, ran: ScriptRun) -> None:
     racy, unrun = row_of([ran], wanted=hazard.racy), row_of([], wanted=Verdict.CLEAN)
     judgement, reason = judge(hazard, TORCH, racy, unrun)
     assert judgement in (Judgement.REPRODUCED, Judgement.NOT_APPLICABLE), reason
@@ -52,8 +65,18 @@ def test_racy_twin(hazard: Hazard) -> None:
 
 
 @pytest.mark.parametrize("hazard", cases())
-def test_guarded_twin(hazard: Hazard) -> None:
-    ran = run(hazard, "--guarded")
+def test_racy_twin(hazard: Hazard, fork: Run) -> None:
+    is_as_declared(hazard, fork(hazard))
+
+
+@pytest.mark.parametrize("hazard", {h.layer: h for h in HAZARDS if h.device == "cpu"}.values())
+def test_racy_twin_in_an_interpreter_of_its_own(hazard: Hazard) -> None:
+    is_as_declared(hazard, run(hazard))
+
+
+@pytest.mark.parametrize("hazard", cases())
+def test_guarded_twin(hazard: Hazard, fork: Run) -> None:
+    ran = fork(hazard, "--guarded")
     assert ran.verdict in (Verdict.CLEAN, Verdict.SKIPPED), ran.reason
 
 
