@@ -71,6 +71,9 @@ class _Forwarding:
             self._owner = None
         self._real.release()
 
+    def _is_owned(self) -> bool:
+        return bool(self._real._is_owned())
+
     def __enter__(self) -> bool:
         return self.acquire()
 

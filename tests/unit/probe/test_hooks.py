@@ -280,3 +280,11 @@ def nested(x: torch.Tensor, depth: int) -> torch.Tensor:
     if not depth:
         return x * 1.01
     return checkpointing.checkpoint(lambda y: nested(y, depth - 1) + 1, x, use_reentrant=True)
+
+
+def test_the_stand_in_of_the_compile_lock_says_who_owns_it(tmp_path: Path) -> None:
+    """``threading.Condition`` and the guard no_circle ask a reentrant lock that."""
+    with watched(tmp_path):
+        assert not convert.compile_lock._is_owned()
+        with convert.compile_lock:
+            assert convert.compile_lock._is_owned()
