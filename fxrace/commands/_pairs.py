@@ -3,18 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
+import msgspec
+
+from fxrace import guards
 from fxrace.catalog.operations import strategies
 from fxrace.commands import _place
 from fxrace.core.pairs import INTERFERENCE
 from fxrace.errors import UnknownPart, UsageError
-from fxrace.records.exploration import OperationFile
+from fxrace.records import wire
+from fxrace.records.exploration import ExploreDocument, OperationFile, PairVerdict
 from fxrace.records.trial import Setting
 
 
 def settings_of(options: Mapping[str, Any]) -> Mapping[str, Setting]:
     """What holds for every pair; part of what a pair is stored under. Raises UsageError."""
+    for name in options["guarded"]:
+        guards.load(name)
+    if options["guarded"] and options["scripts"]:
+        raise UsageError("a script shows what happens without a guard", remedy="leave out --guard")
+    under = {"guard": ",".join(options["guarded"])} if options["guarded"] else {}
+    return {**_strategy(options), **under}
+
+
+def _strategy(options: Mapping[str, Any]) -> Mapping[str, Setting]:
     usual = INTERFERENCE if options["bound"] is None else "exhaustive"
     strategy = options["strategy"] or usual
     known = (INTERFERENCE, "portfolio", *strategies())
@@ -36,6 +50,31 @@ def settings_of(options: Mapping[str, Any]) -> Mapping[str, Setting]:
         "seconds": options["max_time"] or 60.0,
         "seed": options["seed"],
     }
+
+
+def wanted(
+    known: Sequence[OperationFile], options: Mapping[str, Any], *, ordered: bool
+) -> tuple[tuple[str, str], ...]:
+    """The pairs to explore, named or taken from a document. Raises UsageError."""
+    names, matrix, quick = options["names"], options["matrix"], options["quick"]
+    if options["failed_in"] is None:
+        return chosen(known, names, matrix=matrix, quick=quick, ordered=ordered)
+    if names or matrix or quick:
+        raise UsageError("--failed-in says which pairs: leave out names, --matrix and --quick")
+    pairs = _failed_in(options["failed_in"])
+    chosen(known, tuple({name for pair in pairs for name in pair}), matrix=True, quick=False)
+    return pairs
+
+
+def _failed_in(path: Path) -> tuple[tuple[str, str], ...]:
+    try:
+        document = wire.decode(ExploreDocument, path.read_bytes())
+    except (msgspec.DecodeError, OSError) as error:
+        raise UsageError(f"{path} is no document of explore --json: {error}") from error
+    failed = [(row.a, row.b) for row in document.pairs if row.verdict is PairVerdict.FINDING]
+    if not failed:
+        raise UsageError(f"no pair differs in {path}")
+    return tuple(failed)
 
 
 def chosen(

@@ -42,6 +42,14 @@ from fxrace.store import open_store
 @click.argument("names", nargs=-1, metavar="[OPERATION|MODULE:FUNCTION]...")
 @click.option("--matrix", is_flag=True, help="Every ordered pair of the operations named, or all.")
 @click.option("--quick", is_flag=True, help="The matrix over a small default subset.")
+@click.option(
+    "--failed-in",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    default=None,
+    metavar="FILE",
+    help="The pairs that differ in this document of explore --json: with a guard, say, or on "
+    "another torch.",
+)
 @click.option("--list", "listed", is_flag=True, help="List the operations, and run nothing.")
 @click.option(
     "--strategy",
@@ -78,9 +86,17 @@ from fxrace.store import open_store
     help="Factor on how many points of an expensive pair are tried.",
 )
 @click.option(
+    "--guard",
+    "guarded",
+    multiple=True,
+    metavar="NAME",
+    help="Explore with this guard installed: does it hold? Repeatable.",
+)
+@click.option(
     "--scripts/--no-scripts",
     default=None,
-    help="Write a verified script and an issue text per cause.  [default: not for a matrix]",
+    help="Write a verified script and an issue text per cause.  [default: for a pair without "
+    "--guard]",
 )
 @_options.jobs
 @click.option(
@@ -112,10 +128,7 @@ def command(**options: Any) -> ExitCode:
         click.echo(_pairs.listing(known))
         return ExitCode.PASS
     settings = _pairs.settings_of(options)
-    pairs = _pairs.chosen(
-        known, options["names"], matrix=options["matrix"], quick=options["quick"],
-        ordered=settings["strategy"] == INTERFERENCE,
-    )  # fmt: skip
+    pairs = _pairs.wanted(known, options, ordered=settings["strategy"] == INTERFERENCE)
     document = _run(options, pairs, settings, known)
     if options["report"]:
         document = _reports.write_exploration(document, options["output"])
@@ -157,7 +170,8 @@ def _run(
             watching=Watching(planned=bar.planned, ended=bar.ended),
         )
         wanted = options["scripts"]
-        if (wanted is None and len(pairs) > 2) or wanted is False or document.interrupted:
+        unwanted = len(pairs) > 2 or "guard" in settings
+        if (wanted is None and unwanted) or wanted is False or document.interrupted:
             return document
         bar.note("running scripts")
         return with_scripts(

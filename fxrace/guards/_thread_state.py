@@ -42,17 +42,23 @@ class ThreadFlag:
     def here(self) -> bool:
         return self._mine.value or not self.live
 
+    @property
+    def mine(self) -> bool:
+        """This thread's value, with or without the guard."""
+        return self._mine.value
+
     @contextmanager
     def put(self, value: bool) -> Iterator[None]:  # noqa: FBT001 - the flag's value
         """This thread's value for the length of the block."""
         before = self._mine.value
-        self._change(value)
+        self.set(value)
         try:
             yield
         finally:
-            self._change(before)
+            self.set(before)
 
-    def _change(self, value: bool) -> None:  # noqa: FBT001
+    def set(self, value: bool) -> None:  # noqa: FBT001 - the flag's value
+        """This thread's value from now on."""
         with self._lock:
             self._raised += int(value) - int(self._mine.value)
             self._mine.value = value

@@ -14,6 +14,7 @@ from fxrace.guards._fx import attach_flag, attach_patcher
 from fxrace.guards._hidden import hide_guards
 from fxrace.guards._make_fx import attach_make_fx
 from fxrace.guards._meta import attach_meta
+from fxrace.guards._modes import attach_modes
 from fxrace.guards._thread_state import Inside
 
 
@@ -36,6 +37,7 @@ class Shared:
                     lambda: attach_make_fx(self._inside),
                     lambda: attach_compiling(self._inside),
                     lambda: attach_meta(self._inside),
+                    attach_modes,
                 )
             else:
                 self._inside.never_mind()

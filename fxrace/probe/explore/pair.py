@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import os
 
+from fxrace.probe.explore.guarded import before_hooks
 from fxrace.probe.explore.interference import explore
 from fxrace.probe.explore.interference_course import Prepared
 from fxrace.probe.explore.interference_fork import End, Say, forked
@@ -44,6 +45,7 @@ def run(trial: Trial, recorder: Recorder) -> None:
 
 
 run.unhooked = True  # type: ignore[attr-defined]
+run.before_hooks = before_hooks  # type: ignore[attr-defined]
 
 
 def start_autograd(device: str) -> None:

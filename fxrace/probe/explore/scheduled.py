@@ -20,6 +20,7 @@ from fxrace.probe.explore import canonical, token
 from fxrace.probe.explore.cause import NONE, Cause, Symptom, cause_of
 from fxrace.probe.explore.choices import Stops
 from fxrace.probe.explore.explorer import Budget, Exploration, begin, explore
+from fxrace.probe.explore.guarded import before_hooks
 from fxrace.probe.explore.minimise import Minimiser
 from fxrace.probe.explore.played import Played
 from fxrace.probe.explore.program import Body, Program
@@ -94,6 +95,7 @@ def replay(trial: Trial, recorder: Recorder) -> None:
 
 
 replay.unhooked = run.unhooked = True  # type: ignore[attr-defined]
+replay.before_hooks = run.before_hooks = before_hooks  # type: ignore[attr-defined]
 
 
 def program_of(a: Operation, b: Operation) -> Program:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from fxrace.probe.explore import stop_token
+from fxrace.probe.explore.guarded import before_hooks
 from fxrace.probe.explore.interference_reference import reference
 from fxrace.probe.explore.interference_search import Search
 from fxrace.probe.explore.pair import prepare, start_autograd
@@ -50,3 +51,4 @@ def replay(trial: Trial, recorder: Recorder) -> None:
 
 
 replay.unhooked = True  # type: ignore[attr-defined]
+replay.before_hooks = before_hooks  # type: ignore[attr-defined]

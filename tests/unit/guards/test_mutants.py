@@ -14,6 +14,7 @@ import pytest
 import torch
 
 from tests.unit.guards.forked import outcome
+from tests.unit.guards.test_modes import RED as MODES
 from tests.unit.guards.test_other_guards import CURED, GUARDED
 from tests.unit.guards.test_other_guards import GOOD as GOOD_ALREADY
 from tests.unit.guards.test_restoring import CASES
@@ -51,6 +52,16 @@ MUTANTS = (
         line="self._space[self._name] = self._raised > 0",
         other="self._space[self._name] = value",
         noticed_by="nested_call_after_anothers_trace", torch=EARLY,
+    ),
+    Mutant(
+        name="modes keep torch's one flag", file="_tracing",
+        line="                    attach_modes,\n", other="",
+        noticed_by="modes_that_overlap", module="mode_scenarios",
+    ),
+    Mutant(
+        name="a mode of any thread is everybody's", file="_modes",
+        line="return self.flags[ANY if infra else OUTER].here()", other="return True",
+        noticed_by="mode_elsewhere", module="mode_scenarios",
     ),
     Mutant(
         name="an operator lowers everybody's flag", file="_fx",
@@ -227,4 +238,4 @@ def test_a_mutant_is_noticed(mutant: Mutant, surviving: dict[str, bool]) -> None
 def test_what_notices_is_a_test_of_its_own() -> None:
     """Each of these schedules is green without the mutant: in the other modules here."""
     noticing = {one.noticed_by for one in MUTANTS}
-    assert noticing <= {*RED, *GOOD, *CURED, *GOOD_ALREADY, *GUARDED, *CASES, *OWNER}
+    assert noticing <= {*RED, *GOOD, *CURED, *GOOD_ALREADY, *GUARDED, *MODES, *CASES, *OWNER}
