@@ -11,6 +11,8 @@ import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
+os.environ["CUDA_VISIBLE_DEVICES"] = ""  # CUDA survives no fork, and this is not about it
+
 import torch
 
 HAZARD = {

@@ -24,6 +24,8 @@ from fxrace.probe.explore.interference_states import put_attribute
 
 _STANDARD = ("builtins", "math", "copyreg", "linecache", "warnings")
 _SKIPPED = ("torch._inductor.runtime.compile_tasks.", "torch.ops", "torch.classes", "torch.testing")
+#: Whoever formats a traceback or a warning fills it, and nothing computes with it.
+_NOISE = frozenset({"linecache:cache"})
 _LARGEST = 2000
 _PLAIN = (bool, int, float, str, bytes, type(None))
 
@@ -59,6 +61,8 @@ def put(paths: list[str] | tuple[str, ...], marks: Marks) -> None:
 
 def _read_module(module_name: str, module: types.ModuleType, found: Marks) -> None:
     for name, value in list(vars(module).items()):
+        if f"{module_name}:{name}" in _NOISE:
+            continue
         if isinstance(value, type):
             if getattr(value, "__module__", None) == module_name:
                 _read_class(f"{module_name}:{name}", value, found)
