@@ -2,8 +2,8 @@
 
 A cause is seen in several pairs; the first whose schedule plain events can force is written as a
 script and run twenty times under the interpreter that explored (one of them a new one, the rest
-forks with torch imported), and three times under each of the others. The surprise: a script that never reproduces is not offered, and the issue then says
-how to replay the schedule with fxrace instead.
+forks with torch imported), and three times under each of the others. The surprise: a script that
+never reproduces is not offered, and the issue then says how to replay the schedule instead.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Runs an emitted script as often as it takes to say how reliable it is.
 
 A script is offered only after this: each run is a process of its own, bounded in time, and killed
-by its group at the end. One run at least has an interpreter of its own, as its readers' will. The places of a schedule are translated from points, and a translation can
-be one visit off, so that a few neighbouring visits are tried where the first does not reproduce.
+by its group at the end. One run at least has an interpreter of its own, as its readers' will. The
+places of a schedule are translated from points, and a translation can be one visit off, so that a
+few neighbouring visits are tried where the first does not reproduce.
 """
 
 from __future__ import annotations
