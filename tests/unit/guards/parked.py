@@ -68,3 +68,13 @@ def told(value: Any) -> str:
         words.append(f"{type(at).__name__}: {str(at).splitlines()[0] if str(at) else ''}")
         at = at.__cause__ or at.__context__
     return " < ".join(words)
+
+
+def until(condition: Callable[[], bool]) -> None:
+    """There is no event for it: a thread stands before a lock."""
+    import time
+
+    limit, pause = time.monotonic() + 60, threading.Event()
+    while not condition():
+        assert time.monotonic() < limit, "it never came to that"
+        pause.wait(0.01)

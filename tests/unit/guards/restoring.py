@@ -13,7 +13,7 @@ import torch
 
 from fxrace import guards
 from tests.unit.guards.parked import Parked, beside
-from tests.unit.guards.scenarios import made_by_make_fx, symbolic
+from tests.unit.guards.pieces import made_by_make_fx, symbolic
 
 MODULES = (
     "torch.fx._symbolic_trace", "torch.fx.traceback", "torch.fx.experimental.proxy_tensor",

@@ -14,59 +14,19 @@ import torch
 from torch.fx.experimental.proxy_tensor import make_fx
 
 from tests.unit.guards.parked import Parked, beside, told
+from tests.unit.guards.pieces import (
+    MODEL_NODES,
+    Model,
+    Symptoms,
+    bad,
+    compiling,
+    made_by_make_fx,
+    nodes,
+    symbolic,
+    warm,
+)
 
 sqrt = math.sqrt
-Symptoms = list[str]
-
-
-def warm() -> Callable[[Any], Any]:
-    compiled = torch.compile(lambda x: x.sin() + 1, backend="eager")
-    compiled(torch.ones(2))
-    return compiled
-
-
-class Model(torch.nn.Module):
-    def __init__(self, pause: Callable[[], None]) -> None:
-        super().__init__()
-        self.first = torch.nn.Linear(2, 2)
-        self.second = torch.nn.Linear(2, 2)
-        self._pause = pause
-
-    def forward(self, x: Any) -> Any:
-        x = self.first(x)
-        self._pause()
-        return self.second(x)
-
-
-def symbolic(pause: Callable[[], None]) -> Any:
-    return torch.fx.Tracer().trace(Model(pause))
-
-
-def made_by_make_fx(pause: Callable[[], None]) -> Any:
-    return make_fx(lambda x: (pause(), x.sin())[1])(torch.ones(2)).graph
-
-
-def nodes(graph: Any) -> list[str]:
-    return [f"{node.op}:{node.target}" for node in graph.nodes]
-
-
-MODEL_NODES = ["placeholder:x", "call_module:first", "call_module:second", "output:output"]
-
-
-def backend_that(pause: Callable[[], None]) -> Callable[..., Any]:
-    def backend(graph: Any, inputs: Any) -> Any:
-        make_fx(lambda x: (pause(), x.sin())[1])(torch.ones(2))
-        return graph.forward
-
-    return backend
-
-
-def compiling(pause: Callable[[], None]) -> Any:
-    return torch.compile(lambda x: x + 2, backend=backend_that(pause))(torch.ones(2))
-
-
-def bad(**results: Any) -> Symptoms:
-    return [f"{name}: {told(value)}" for name, value in results.items() if told(value) != "ok"]
 
 
 def flag_beside_make_fx() -> Symptoms:
@@ -309,48 +269,4 @@ def cond_works() -> Symptoms:
         found.append("cond's gradient is wrong")
     if not any("cond" in str(node.target) for node in graph.nodes):
         found.append("make_fx does not see cond")
-    return found
-
-
-def traces_at_once() -> Symptoms:
-    """B's trace must not begin while A traces. A spins: an owner that waits would let B in."""
-    state = {"go": False, "inside": False, "met": False}
-    began = threading.Event()
-
-    def spin(x: Any) -> Any:
-        state["inside"] = True
-        began.set()
-        while not state["go"]:
-            pass
-        state["inside"] = False
-        return x
-
-    def look(x: Any) -> Any:
-        state["met"] = state["met"] or state["inside"]
-        return x
-
-    a = threading.Thread(target=lambda: torch.fx.symbolic_trace(spin), daemon=True)
-    a.start()
-    assert began.wait(60)
-    compiled = torch.compile(lambda x: look(x) + 1, backend="eager")
-    early = [beside(lambda: torch.fx.symbolic_trace(look), 0.7)]
-    early.append(beside(lambda: compiled(torch.ones(3)), 0.7))
-    state["go"] = True
-    a.join(60)
-    return [] if early == ["waits", "waits"] else [f"others trace meanwhile: {early}"]
-
-
-def helper_thread_in_compile() -> Symptoms:
-    """The backend joins a thread that itself must compile."""
-    seen: list[Any] = []
-
-    def backend(graph: Any, inputs: Any) -> Any:
-        helper = torch.compile(lambda x: x.cos(), backend="eager")
-        seen.append(beside(lambda: helper(torch.ones(1)), 5))
-        return graph.forward
-
-    result = beside(lambda: torch.compile(lambda x: x + 3, backend=backend)(torch.ones(2)))
-    found = bad(a=result)
-    if not isinstance(seen[0], torch.Tensor):
-        found.append(f"the helper {seen[0]}")
     return found

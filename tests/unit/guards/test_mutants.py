@@ -111,18 +111,18 @@ MUTANTS = (
     Mutant(
         name="the owner does not lock traces", file="one_owner",
         line='        owned(Tracer, "trace"),\n', other="",
-        noticed_by="traces_at_once", guards=("one_owner",),
+        noticed_by="traces_at_once", guards=("one_owner",), module="owner_scenarios",
     ),
     Mutant(
         name="the owner does not lock compiles", file="one_owner",
         line='        lambda: layered(convert, "compile_lock", lock),\n',
         other='        lambda: layered(convert, "input_codes", lock),\n',
-        noticed_by="traces_at_once", guards=("one_owner",),
+        noticed_by="traces_at_once", guards=("one_owner",), module="owner_scenarios",
     ),
     Mutant(
         name="nobody is let in", file="_owner",
         line="if stranger and watch.lets_in(frame):", other="if False:",
-        noticed_by="helper_thread_in_compile", guards=("one_owner",),
+        noticed_by="helper_thread_in_compile", guards=("one_owner",), module="owner_scenarios",
     ),
     Mutant(
         name="no second look", file="compile_once",
@@ -180,14 +180,14 @@ MUTANTS = (
         name="a reader keeps its share", file="_gate",
         line="share = self._readers.pop(me, 0)", other="share = 0",
         noticed_by="readers_that_come_to_trace", guards=("readers_writer",),
-        module="more_scenarios",
+        module="reader_scenarios",
     ),
     Mutant(
         name="writers do not wait for readers", file="_gate",
         line="self._wait(lambda: not self._writer and not self._readers, \"trace\")",
         other="self._wait(lambda: not self._writer, \"trace\")",
         noticed_by="eager_module_that_says_it_runs", guards=("readers_writer",),
-        module="more_scenarios",
+        module="reader_scenarios",
     ),
     Mutant(
         name="a running trace loses what it stands on", file="_tracing",

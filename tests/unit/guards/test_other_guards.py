@@ -29,10 +29,11 @@ GOOD = {
 }
 #: As above, and without its guard a race that may go either way.
 GUARDED = {"readers_that_come_to_trace": "readers_writer"}
+READERS = {*GUARDED, "eager_module_that_says_it_runs", "running_beside_trace"}
 
 
 def more(name: str, *guards: str) -> list[str]:
-    return outcome(name, guards, module="more_scenarios")
+    return outcome(name, guards, module="reader_scenarios" if name in READERS else "more_scenarios")
 
 
 @pytest.mark.parametrize("name", CURED)

@@ -28,6 +28,7 @@ RED = {
 }
 GOOD = ("same_thread_nesting", "cond_works", "nested_call_after_anothers_trace")
 OWNER = ("traces_at_once", "helper_thread_in_compile")
+OWNERS = "owner_scenarios"
 
 
 def red_now(name: str) -> bool:
@@ -64,6 +65,6 @@ def test_both_at_once_are_as_good() -> None:
 
 @pytest.mark.parametrize("name", OWNER)
 def test_one_owner_excludes_but_lets_in_whom_its_owner_waits_for(name: str) -> None:
-    assert outcome(name) != []
-    assert outcome(name, ("isolated",)) != []
-    assert outcome(name, ("one_owner",)) == []
+    assert outcome(name, module=OWNERS) != []
+    assert outcome(name, ("isolated",), module=OWNERS) != []
+    assert outcome(name, ("one_owner",), module=OWNERS) == []
