@@ -2,24 +2,22 @@
 
 ``__enter__`` saves up to three module variables and ``__exit__`` puts them back; two threads that
 overlap leave them True for good, and Dynamo then compiles no more. The stack of modes itself is
-per thread already. Here torch's own two methods run on variables of ours that hold this thread's
-values, and torch's variables mean "in some thread"; their readers look no further while they are
-False.
+per thread already. Here torch's own two methods run on variables of the calling thread, and
+torch's variables mean "in some thread"; their readers look no further while they are False.
 """
 
 from __future__ import annotations
 
 import threading
-from types import FunctionType
+from types import CodeType, FunctionType
 from typing import Any
 
 from fxrace.guards._contract import Detach, GuardRefused, attach_all
-from fxrace.guards._swap import copy_of, expecting, filled, swapped
+from fxrace.guards._swap import expecting, filled, swapped
 from fxrace.guards._thread_state import ThreadFlag
 
 ANY, OUTER = "_is_in_torch_dispatch_mode", "_is_in_non_infra_torch_dispatch_mode"
 LOUD = "_is_in_any_mode_without_ignore_compile_internals"  # from 2.12
-OURS = "_fxrace"
 
 
 def _enter(self: Any) -> Any:
@@ -40,20 +38,43 @@ def _is_in_loud() -> Any:
     return _is_in_any_mode_without_ignore_compile_internals and "<fxrace>".is_loud()  # type: ignore[name-defined, attr-defined]  # noqa: F821
 
 
+class _Space(dict[str, Any]):
+    """A module's variables with some of one's own, for functions to run on."""
+
+    def __init__(self, module: dict[str, Any], **own: Any) -> None:
+        super().__init__(own)
+        self._module = module
+
+    def __missing__(self, name: str) -> Any:
+        return self._module[name]
+
+
+class _Mine(threading.local):
+    """torch's two methods on this thread's variables."""
+
+    def __init__(self, space: dict[str, Any], names: list[str], *methods: CodeType) -> None:
+        self.space = _Space(space, **dict.fromkeys(names, False))
+        self.enter, self.exit = (FunctionType(code.replace(), self.space) for code in methods)
+
+
 class Modes:
     """torch's bookkeeping of dispatch modes, done with the calling thread's values."""
 
     def __init__(self, space: dict[str, Any], enter: FunctionType, leave: FunctionType) -> None:
-        self._space = space
-        self.flags = {name: ThreadFlag(space, name) for name in (ANY, OUTER, LOUD) if name in space}
-        self._lock = threading.RLock()
-        self._enter, self._exit = self._on_ours(enter), self._on_ours(leave)
+        names = [name for name in (ANY, OUTER, LOUD) if name in space]
+        self.flags = {name: ThreadFlag(space, name) for name in names}
+        self._mine = _Mine(space, names, enter.__code__, leave.__code__)
+        self._kind = space["TorchDispatchMode"]
 
     def enter(self, mode: Any) -> Any:
-        return self._run(self._enter, mode)
+        if not self.flags[ANY].live:  # the guard went while this thread was on its way here
+            return self._kind.__enter__(mode)
+        return self._told(self._mine.enter, mode)
 
     def exit(self, mode: Any, *exc: Any) -> Any:
-        return self._run(self._exit, mode, *exc)
+        if not self.flags[ANY].live:
+            return self._kind.__exit__(mode, *exc)
+        return self._told(self._mine.exit, mode, *exc)
 
     def is_in(self, infra: bool) -> bool:  # noqa: FBT001 - as torch's
         return self.flags[ANY if infra else OUTER].here()
@@ -61,36 +82,16 @@ class Modes:
     def is_loud(self) -> bool:
         return self.flags[LOUD].here()
 
-    def begin(self) -> Detach:
-        """Make the variables; the result takes them away."""
-        for name in self.flags:
-            self._space[name + OURS] = False
+    def end(self) -> None:
+        for flag in self.flags.values():
+            flag.live = False
 
-        def detach() -> None:
-            with self._lock:
-                for name, flag in self.flags.items():
-                    flag.live = False
-                    del self._space[name + OURS]
-
-        return detach
-
-    def _run(self, function: FunctionType, *args: Any) -> Any:
-        with self._lock:
-            if not self.flags[ANY].live:
-                return getattr(self._space["TorchDispatchMode"], function.__name__)(*args)
+    def _told(self, method: FunctionType, *args: Any) -> Any:
+        try:
+            return method(*args)
+        finally:
             for name, flag in self.flags.items():
-                self._space[name + OURS] = flag.mine
-            try:
-                return function(*args)
-            finally:
-                for name, flag in self.flags.items():
-                    flag.set(self._space[name + OURS])
-
-    def _on_ours(self, function: FunctionType) -> FunctionType:
-        copy = copy_of(function)
-        names = tuple(n + OURS if n in self.flags else n for n in copy.__code__.co_names)
-        copy.__code__ = copy.__code__.replace(co_names=names)
-        return copy
+                flag.set(self._mine.space[name])
 
 
 def attach_modes() -> Detach:
@@ -110,6 +111,6 @@ def attach_modes() -> Detach:
         reader = module.is_in_any_mode_without_ignore_compile_internals
         changes[expecting(reader, LOUD)] = _is_in_loud
     return attach_all(
-        modes.begin,
+        lambda: modes.end,
         *(lambda f=f, t=t: swapped(f, filled(t, f, modes)) for f, t in changes.items()),
     )

@@ -42,11 +42,6 @@ class ThreadFlag:
     def here(self) -> bool:
         return self._mine.value or not self.live
 
-    @property
-    def mine(self) -> bool:
-        """This thread's value, with or without the guard."""
-        return self._mine.value
-
     @contextmanager
     def put(self, value: bool) -> Iterator[None]:  # noqa: FBT001 - the flag's value
         """This thread's value for the length of the block."""

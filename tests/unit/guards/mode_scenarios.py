@@ -11,7 +11,7 @@ from torch.utils._python_dispatch import TorchDispatchMode, is_in_torch_dispatch
 from fxrace import guards
 from tests.unit.guards.parked import Parked, beside
 
-FLAGS = [name for name in vars(dispatch) if name.startswith("_is_in_") and "fxrace" not in name]
+FLAGS = [name for name in vars(dispatch) if name.startswith("_is_in_")]
 
 
 class Passing(TorchDispatchMode):
@@ -94,5 +94,4 @@ def modes_outlive_the_guard() -> list[str]:
     handle.remove()
     same = TorchDispatchMode.__enter__.__code__ is code
     found = differs(swapped=(swapped, True), same=(same, True), inside=(first.go()[0], True))
-    left = [name for name in vars(dispatch) if "fxrace" in name or vars(dispatch)[name] is True]
-    return found + [name for name in left if name.startswith("_is_in")]
+    return found + [name for name in FLAGS if vars(dispatch)[name]]
