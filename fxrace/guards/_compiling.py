@@ -1,8 +1,7 @@
 """``torch.compiler.is_compiling()`` and its relatives, per thread.
 
 From 2.13 Dynamo raises the flag for the length of a compile, export does so in all versions, and
-every thread of the process reads it. The readers keep torch's code unless somebody compiles or
-exports.
+every thread of the process reads it.
 """
 
 from __future__ import annotations
@@ -74,7 +73,7 @@ def attach_compiling(inside: Inside) -> Detach:
         steps.append(lambda: swapped(function, filled(_session, function, session)))
 
     def read(name: str, template: Any, flag: str) -> None:
-        flags[flag].read_by(expecting(plain(getattr(module, name)), flag), template)
+        steps.append(flags[flag].read_by(expecting(plain(getattr(module, name)), flag), template))
 
     if hasattr(export, "_compiling_state_context"):  # 2.8; before, export has it in closures
         both = Session(inside, flags[COMPILING], flags[EXPORTING])

@@ -10,7 +10,7 @@ From torch 2.14 the flag is per thread already; the patcher is not.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
 from typing import Any
@@ -125,9 +125,9 @@ def attach_flag(inside: Inside) -> Detach:
             remedy="install the guard before anything is traced",
         )
     flag = ThreadFlag(space, FLAG)
-    _give_readers(fx, flag)
     return attach_all(
         lambda: _unread(space, flag),
+        *_readers(fx, flag),
         lambda: _attach_environment(flag),
         lambda: layered(fx.Tracer, "trace", lambda layer: _counted(layer, inside, flag)),
     )
@@ -144,12 +144,12 @@ def _unread(space: dict[str, Any], flag: ThreadFlag) -> Detach:
     return detach
 
 
-def _give_readers(fx: Any, flag: ThreadFlag) -> None:
+def _readers(fx: Any, flag: ThreadFlag) -> Iterator[Callable[[], Detach]]:
     reader = expecting(plain(fx.is_fx_tracing), FLAG)
     warned = "is_fx_tracing_warning" in reader.__code__.co_names
-    flag.read_by(reader, _read_with_warning if warned else _read)
+    yield flag.read_by(reader, _read_with_warning if warned else _read)
     if hasattr(fx, "is_fx_symbolic_tracing"):
-        flag.read_by(expecting(plain(fx.is_fx_symbolic_tracing), FLAG), _read_symbolic)
+        yield flag.read_by(expecting(plain(fx.is_fx_symbolic_tracing), FLAG), _read_symbolic)
 
 
 def _counted(layer: Layer, inside: Inside, flag: ThreadFlag | None) -> Any:

@@ -1,8 +1,9 @@
 """A process-wide flag of torch made per thread, and the count of who is inside.
 
-torch's own variable stays and means "in some thread". Its readers keep torch's own code, bytecode
-for bytecode, and are given code that asks for this thread's value only while the variable is True.
-The surprise: code that reads the variable past its readers sees other threads' values, as before.
+torch's own variable stays and means "in some thread"; its readers are given code that asks for
+this thread's value where the variable is True. They keep that code as long as the guard is on:
+Dynamo's guards hold a reader by its code, so each change of it would be a recompile. The surprise:
+code that reads the variable past its readers sees other threads' values, as before.
 """
 
 from __future__ import annotations
@@ -10,9 +11,10 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import CodeType, FunctionType
+from types import FunctionType
 from typing import Any
 
+from fxrace.guards._contract import Detach
 from fxrace.guards._swap import filled, swapped
 
 
@@ -31,13 +33,11 @@ class ThreadFlag:
         self._mine = _Mine()
         self._lock = threading.Lock()
         self._raised = 0
-        self._readers: list[tuple[FunctionType, CodeType]] = []
-        self._undo: list[Callable[[], None]] = []
         self.live = True
 
-    def read_by(self, function: FunctionType, template: Callable[..., Any]) -> None:
-        """This function of torch reads the variable; the template reads this flag."""
-        self._readers.append((function, filled(template, function, self)))
+    def read_by(self, function: FunctionType, template: Callable[..., Any]) -> Callable[[], Detach]:
+        """The step that gives a reader of torch the template's code, which reads this flag."""
+        return lambda: swapped(function, filled(template, function, self))
 
     def here(self) -> bool:
         return self._mine.value or not self.live
@@ -59,10 +59,6 @@ class ThreadFlag:
             self._mine.value = value
             if self.live:
                 self._space[self._name] = self._raised > 0
-            if self._raised and not self._undo:
-                self._undo = [swapped(function, code) for function, code in self._readers]
-            while self._undo and not self._raised:
-                self._undo.pop()()
 
 
 class Inside:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+from torch.fx._symbolic_trace import is_fx_tracing
 from torch.fx.experimental.proxy_tensor import make_fx
 
 from tests.unit.guards.parked import Parked, beside, told, until
@@ -255,6 +256,30 @@ def second_trace_after_the_first() -> Symptoms:
     if not found and [nodes(first), nodes(second)] != [MODEL_NODES, MODEL_NODES]:
         found.append(f"graphs {nodes(first)}, {nodes(second)}")
     return found
+
+
+def asked_while_others_trace() -> Symptoms:
+    """Dynamo holds what a function asks by its code: a trace elsewhere must not change that."""
+    graphs: list[Any] = []
+
+    def backend(graph: Any, inputs: Any) -> Any:
+        graphs.append(graph)
+        return graph.forward
+
+    def function(x: Any) -> Any:
+        return x.sin() if torch.compiler.is_compiling() and not is_fx_tracing() else x.cos()
+
+    compiled = torch.compile(function, backend=backend)
+    results = [compiled(torch.ones(2))]
+    for _ in range(3):
+        a = Parked(symbolic)
+        results.append(beside(lambda: compiled(torch.ones(2))))
+        a.go()
+        results.append(beside(lambda: compiled(torch.ones(2))))
+    found = bad(**{f"call {number}": result for number, result in enumerate(results)})
+    if not found and not all(torch.equal(one, torch.ones(2).sin()) for one in results):
+        found.append(f"the calls gave {results}")
+    return found + ([f"compiled {len(graphs)} times"] if len(graphs) != 1 else [])
 
 
 def _halves(x: Any) -> Any:

@@ -48,7 +48,7 @@ def test_it_is_red_without_a_guard(name: str) -> None:
 
 
 @pytest.mark.parametrize("guard", BOTH)
-@pytest.mark.parametrize("name", [*RED, *GOOD])
+@pytest.mark.parametrize("name", [*RED, *GOOD, "asked_while_others_trace"])
 def test_it_is_green_with_one(name: str, guard: str) -> None:
     exists(name)
     assert outcome(name, (guard,)) == []
