@@ -37,7 +37,10 @@ def _delegated(name: str) -> Any:
 
 
 class ThreadMeta(dict[str, Any]):
-    """A dictionary that is another one in every thread; its own storage stays empty."""
+    """A dictionary that is another one in every thread; its own storage stays empty.
+
+    What is copied from it is a plain dictionary of this thread's entries.
+    """
 
     __slots__ = ("_mine",)
     __hash__ = None
@@ -45,11 +48,20 @@ class ThreadMeta(dict[str, Any]):
     def __init__(self, mine: _Mine) -> None:
         self._mine = mine
 
+    def __eq__(self, other: object) -> bool:
+        return self._mine.meta == (dict(other.items()) if isinstance(other, dict) else other)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        return dict, (self._mine.meta.copy(),)
+
 
 for _name in (
-    "__getitem__", "__setitem__", "__delitem__", "__contains__", "__iter__", "__len__", "__eq__",
-    "__ne__", "__repr__", "__or__", "__ior__", "__reversed__", "get", "pop", "popitem",
-    "setdefault", "update", "clear", "copy", "keys", "values", "items",
+    "__getitem__", "__setitem__", "__delitem__", "__contains__", "__iter__", "__len__", "__repr__",
+    "__or__", "__ior__", "__reversed__", "get", "pop", "popitem", "setdefault",
+    "update", "clear", "copy", "keys", "values", "items",
 ):  # fmt: skip
     setattr(ThreadMeta, _name, _delegated(_name))
 

@@ -74,7 +74,7 @@ class Reader:
 def put_attribute(holder: Any, name: str, value: Any) -> None:
     """Set it; a container of the same kind is refilled, because others may hold on to it."""
     present = getattr(holder, name, None)
-    if isinstance(value, dict) and isinstance(present, dict) and type(present) is type(value):
+    if isinstance(value, dict) and isinstance(present, type(value)):
         present.clear()
         present.update(value)
     elif isinstance(value, list) and isinstance(present, list):

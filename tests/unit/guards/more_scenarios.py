@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -219,3 +220,16 @@ def compiles_after_warm_up() -> Symptoms:
     ):
         found += [f"{word} is not in {error}" for word in words if word not in error]
     return found + bad(after=beside(lambda: compiled(torch.ones(4, 5))))
+
+
+def copied_metadata() -> Symptoms:
+    """What is copied of a thread's metadata is its own and stays as it is."""
+    from torch.fx import traceback
+
+    traceback.current_meta["stage"] = {"number": 1}
+    one, deep = copy.copy(traceback.current_meta), copy.deepcopy(traceback.current_meta)
+    found = [] if traceback.current_meta == one == deep == {"stage": {"number": 1}} else ["equal"]
+    del traceback.current_meta["stage"]
+    found += [] if type(one) is type(deep) is dict and one and deep else ["a live view"]
+    found += ["not equal"] if traceback.current_meta == one or traceback.current_meta != {} else []
+    return found

@@ -25,6 +25,7 @@ CURED = {
 #: scenario: guard with which, and without which, it is good
 GOOD = {
     "compiled_call_in_region": "private_rng",
+    "copied_metadata": "isolated",
     "compiles_after_warm_up": "",
 }
 #: As above, and without its guard a race that may go either way.
