@@ -1,0 +1,46 @@
+"""export in one thread (A), observe_c_settings in another (B): B gets another result.
+
+Reproduced 20/20 on torch 2.13.0+cpu, Python 3.11.7. Exit 66: it reproduces. 0: it does not."""
+import os, re, sys, threading
+from concurrent.futures import ThreadPoolExecutor, wait
+import torch
+import torch.export
+prepare_a = lambda: torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.ReLU())
+run_a = lambda subject: torch.export.export(subject, (torch.ones(1, 2),), strict=False)
+def prepare_b():
+    found = {}
+    for name in dir(torch._C):
+        if name.startswith('_get_') and hasattr(torch._C, f'_set_{name[5:]}'):
+            try:
+                value = getattr(torch._C, name)()
+            except TypeError:
+                continue
+            if isinstance(value, (bool, int, float, str)) and 'thread' not in name:
+                found[name[5:]] = getattr(torch._C, name)
+    return found
+run_b = lambda subject: {name: get() for name, get in subject.items()}
+STOPS = [["A", "call", "torch.backends.nnpack", "set_flags", 1]]  # who stops where, in turn
+GO, pool = {"A": threading.Event(), "B": threading.Event()}, ThreadPoolExecutor(2)
+def run(me, other, function, subject):
+    def look(frame, event, _):
+        here = [me, event, frame.f_globals.get("__name__")]
+        name = getattr(frame.f_code, "co_qualname", frame.f_code.co_name)
+        for stop in [s for s in STOPS if s[:3] == here and s[3].endswith(name)]:
+            stop[4] -= 1
+            if stop is STOPS[0] and not stop[4]:
+                STOPS.pop(0), GO[me].clear(), GO[other].set()
+                GO[me].wait(5)  # bounded: the other may wait for a lock of ours
+    GO[me].wait(60)
+    sys.setprofile(look)
+    try:
+        return function(subject)
+    finally:
+        sys.setprofile(None), STOPS.clear(), GO[other].set()
+told = lambda result: re.sub(r" at 0x\w+", "", str(result))
+alone = told(run_b(prepare_b()))
+a = pool.submit(run, "A", "B", run_a, prepare_a())
+b = pool.submit(run, "B", "A", run_b, prepare_b())
+GO["A"].set()
+hung = wait([a, b], 60).not_done
+print(told(b.result(0)), "and alone", alone, flush=True)
+os._exit(66 if told(b.result(0)) != alone else 0)
