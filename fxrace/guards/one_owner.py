@@ -63,6 +63,7 @@ guard = Guard(
         "fx-module-call-stuck",
         "fx-compile-reverts-foreign-patches",
         "dynamo-is-compiling-leak",
+        "dynamo-dispatch-mode-disables",
         "fx-annotate-keyerror",
         "fx-annotate-leak",
         "fx-preserve-node-meta",
