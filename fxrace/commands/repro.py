@@ -37,11 +37,12 @@ WORTH_FORKING = 8
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Task:
-    """One run of one script."""
+    """Runs of one twin, one after the other."""
 
     hazard: Hazard
     torch: Torch
     twin: Twin
+    times: int
 
 
 @click.command(cls=click.RichCommand)
@@ -91,11 +92,11 @@ def command(
     interrupted = False
     if not listing:
         tasks = [
-            Task(hazard=hazard, torch=torch, twin=twin)
+            task
             for hazard, torch in product(hazards, _catalogue.torches(pythons))
             for twin in Twin
-            for _ in range(repeat)
             if twins in (twin.value, BOTH)
+            for task in _tasks(hazard, torch, twin, repeat)
         ]
         with Stopping() as stopping, ExitStack() as stack:
             forks = {} if fresh else _forks(tasks, stack)
@@ -132,6 +133,13 @@ def _print(hazards: Sequence[Hazard], *, plain: bool) -> ExitCode:
     return ExitCode.PASS
 
 
+def _tasks(hazard: Hazard, torch: Torch, twin: Twin, repeat: int) -> list[Task]:
+    """Runs on a CPU can be spread; those of a GPU script share the GPU, or lack it together."""
+    if hazard.device == CPU:
+        return [Task(hazard=hazard, torch=torch, twin=twin, times=1)] * repeat
+    return [Task(hazard=hazard, torch=torch, twin=twin, times=repeat)]
+
+
 def _forks(tasks: Sequence[Task], stack: ExitStack) -> dict[Path, ScriptForks]:
     """By interpreter, where many scripts will run that a fork can run (no fork survives CUDA)."""
     runs = Counter(task.torch.python for task in tasks if task.hazard.device == CPU)
@@ -156,24 +164,33 @@ def _rows(
         runs = {
             pool.submit(_run, task, stopping, forks.get(task.torch.python)): task for task in tasks
         }
-        ended: dict[tuple[str, Path], list[tuple[Twin, ScriptRun | None]]] = {}
+        ended: dict[tuple[str, Path], list[tuple[Twin, Sequence[ScriptRun]]]] = {}
         for future in as_completed(runs):
             task = runs[future]
             key = (task.hazard.slug, task.torch.python)
             ended.setdefault(key, []).append((task.twin, future.result()))
-            if len(ended[key]) == len(pairs[key]) and all(run for _, run in ended[key]):
-                rows[key] = _judged(task, [(t, r) for t, r in ended[key] if r is not None])
+            if len(ended[key]) == len(pairs[key]) and all(found for _, found in ended[key]):
+                rows[key] = _judged(task, [(t, run) for t, found in ended[key] for run in found])
                 click.echo(view.progress(rows[key], len(rows), len(pairs)), err=True)
     return (rows[key] for key in pairs if key in rows)
 
 
-def _run(task: Task, stopping: Stopping, forks: ScriptForks | None) -> ScriptRun | None:
-    """One run, or None when it was not begun or was given up."""
-    if stopping.level is not Level.RUN:
-        return None
-    end = _ended(task, stopping, forks)
-    given_up = end.status is None and _killed(stopping)
-    return None if given_up else run_of(end, timeout_s=task.hazard.timeout_s)
+def _run(task: Task, stopping: Stopping, forks: ScriptForks | None) -> Sequence[ScriptRun]:
+    """Its runs, none when not all were begun or one was given up.
+
+    What this machine lacks it lacks the next time too, so a twin that was SKIPPED is not repeated.
+    """
+    found: list[ScriptRun] = []
+    for _ in range(task.times):
+        if stopping.level is not Level.RUN:
+            return ()
+        end = _ended(task, stopping, forks)
+        if end.status is None and _killed(stopping):
+            return ()
+        found.append(run_of(end, timeout_s=task.hazard.timeout_s))
+        if found[-1].verdict is Verdict.SKIPPED:
+            break
+    return found
 
 
 def _ended(task: Task, stopping: Stopping, forks: ScriptForks | None) -> ScriptEnd:

@@ -178,3 +178,9 @@ def test_bisect_without_a_sighting_is_inconclusive(
 def test_torches_are_asked_once_each(root: Path) -> None:
     (torch,) = _catalogue.torches([sys.executable, sys.executable])
     assert torch == Torch(python=Path(sys.executable), version="2.13.0+cpu")
+
+
+def test_a_twin_that_cannot_run_here_is_not_repeated(root: Path) -> None:
+    document = json.loads(call("repro", "--json", "no-gpu", "fx-shows", "--repeat", "3").stdout)
+    runs = {row["slug"]: (row["racy"]["n"], row["guarded"]["n"]) for row in document["results"]}
+    assert runs == {"no-gpu": (1, 1), "fx-shows": (3, 3)}
