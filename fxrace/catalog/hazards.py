@@ -21,6 +21,7 @@ HEADER = "HAZARD"
 DEVICES = ("cpu", "cuda")
 _KEYS = {field.name for field in fields(Hazard)} - {"slug"}
 _NEEDED = {field.name for field in fields(Hazard) if field.default is MISSING} - {"slug"}
+_FORMATTED = re.compile(r"^HAZARD = (\{\n.*?\n\})$", re.MULTILINE | re.DOTALL)
 _VERSION = re.compile(r"\d+\.\d+(\.\d+)?")
 
 
@@ -45,10 +46,7 @@ def script_of(root: Path, slug: str) -> Path:
 
 
 def _hazard(path: Path) -> Hazard:
-    tree, problem = read(path)
-    if tree is None:
-        raise _Unusable(problem)
-    header = _header(tree)
+    header = _cut(path) or _header(path)
     unknown, missing = sorted(set(header) - _KEYS), sorted(_NEEDED - set(header))
     if unknown or missing:
         raise _Unusable(_told("unknown", unknown) or _told("missing", missing))
@@ -61,7 +59,22 @@ def _hazard(path: Path) -> Hazard:
     return hazard
 
 
-def _header(tree: ast.Module) -> dict[str, Any]:
+def _cut(path: Path) -> dict[str, Any] | None:
+    """The header as a formatter leaves it, a tenth of the time of parsing the file; else None.
+
+    An error further down in the script shows when it runs.
+    """
+    try:
+        found = _FORMATTED.search(path.read_text(encoding="utf-8"))
+        return ast.literal_eval(found[1]) if found else None
+    except (OSError, ValueError, SyntaxError):
+        return None
+
+
+def _header(path: Path) -> dict[str, Any]:
+    tree, problem = read(path)
+    if tree is None:
+        raise _Unusable(problem)
     try:
         header = literal(tree, HEADER)
     except ValueError as error:

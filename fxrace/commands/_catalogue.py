@@ -1,6 +1,6 @@
 """The catalogue of hazards as verbs see it: which hazards were asked for, on which torches.
 
-Shared by ``repro`` and ``bisect``.
+Shared by ``repro`` and ``bisect``. What starts interpreters is imported when one is asked.
 """
 
 from __future__ import annotations
@@ -8,23 +8,16 @@ from __future__ import annotations
 import difflib
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fxrace.catalog.hazards import read_hazards
 from fxrace.errors import UsageError
-from fxrace.launch import bundled, interpreter
-from fxrace.launch.script import torch_version
+from fxrace.launch import bundled
 from fxrace.records.hazard import Catalogue, Hazard
 
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Torch:
-    """An interpreter and the version of its torch."""
-
-    python: Path
-    version: str
+if TYPE_CHECKING:
+    from fxrace.records.repro import Torch
 
 
 def catalogue() -> Catalogue:
@@ -50,8 +43,11 @@ def chosen(known: Catalogue, words: Sequence[str]) -> tuple[Hazard, ...]:
 
 def torches(pythons: Sequence[str]) -> tuple[Torch, ...]:
     """Each interpreter with its torch, this one for none. Raises InterpreterUnusable."""
+    from fxrace.launch import interpreter, script
+    from fxrace.records.repro import Torch
+
     paths = dict.fromkeys(interpreter.resolve(python) for python in pythons or (sys.executable,))
-    return tuple(Torch(python=path, version=torch_version(path)) for path in paths)
+    return tuple(Torch(python=path, version=script.torch_version(path)) for path in paths)
 
 
 def _unknown(known: Catalogue, word: str) -> UsageError:

@@ -8,7 +8,6 @@ import rich_click as click
 
 from fxrace.catalog.hazards import script_of
 from fxrace.commands import _catalogue, _options
-from fxrace.commands._catalogue import Torch
 from fxrace.core import bisect
 from fxrace.core.bisect import Probe
 from fxrace.core.repro_judge import release, run_of
@@ -19,7 +18,7 @@ from fxrace.launch.stopping import Level, Stopping
 from fxrace.records import wire
 from fxrace.records.hazard import Hazard
 from fxrace.records.outcome import Verdict
-from fxrace.records.repro import BisectDocument, Boundary, Sight, VersionRow
+from fxrace.records.repro import BisectDocument, Boundary, Sight, Torch, VersionRow
 from fxrace.render.view import words
 
 Seen = dict[int, tuple[Probe, str]]

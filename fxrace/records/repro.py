@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
+from pathlib import Path
 
 from fxrace.records.hazard import Hazard
 from fxrace.records.outcome import Verdict
@@ -24,6 +25,14 @@ class Judgement(str, Enum):
     NOT_REPRODUCED = "not_reproduced"
     NOT_APPLICABLE = "not_applicable"
     BROKEN = "broken"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Torch:
+    """An interpreter and the version of its torch."""
+
+    python: Path
+    version: str
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

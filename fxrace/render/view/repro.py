@@ -12,9 +12,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from fxrace.records.hazard import Hazard
 from fxrace.records.repro import Judgement, ReproDocument, ReproRow, TwinRow
 from fxrace.render.view import words
+from fxrace.render.view.hazards import listing
 
 WIDTH = 120
 WORDS: Mapping[Judgement, str] = {
@@ -33,7 +33,7 @@ def text(document: ReproDocument, *, width: int = WIDTH) -> str:
     console = Console(file=target, width=width, highlight=False, emoji=False)
     torches = _torches(document.results)
     if not document.results:
-        console.print(_catalogue(document.hazards))
+        console.print(Text(listing(document.hazards)), soft_wrap=True)
     elif len(torches) == 1:
         console.print(_table(document.results))
     else:
@@ -44,7 +44,8 @@ def text(document: ReproDocument, *, width: int = WIDTH) -> str:
     for slug, reason in document.problems.items():
         told = f"no hazard: {slug}: {words.one_line(reason, 300)}"
         console.print(Text(told), soft_wrap=True)
-    console.print(Text(_summary(document), style="bold"))
+    if document.results:
+        console.print(Text(_summary(document), style="bold"))
     return target.getvalue().rstrip("\n")
 
 
@@ -66,19 +67,6 @@ def progress(row: ReproRow, done: int = 0, total: int = 0) -> str:
     twins = f"racy {_twin(row.racy)}, guarded {_twin(row.guarded)}"
     told = f"{WORDS[row.judgement]}: {row.slug}, torch {row.torch}: {twins}"
     return f"fxrace: {place}{told}: {words.one_line(row.reason, 240)}"
-
-
-def _catalogue(hazards: Sequence[Hazard]) -> Table:
-    table = _empty("hazard", "layer", "shows as", "device", "torch", "what it is")
-    for hazard in hazards:
-        silent = ", silent" if hazard.silent else ""
-        span = f"{hazard.since} to {hazard.fixed_in or 'now'}"
-        shows = f"{hazard.racy.value}{silent}"
-        table.add_row(
-            hazard.slug, hazard.layer.value, shows, hazard.device, span,
-            Text(words.one_line(hazard.title, 200)),
-        )  # fmt: skip
-    return table
 
 
 def _table(rows: Sequence[ReproRow]) -> Table:
@@ -137,8 +125,6 @@ def _twin(row: TwinRow) -> str:
 
 
 def _summary(document: ReproDocument) -> str:
-    if not document.results:
-        return words.count(len(document.hazards), "hazard")
     counted = ", ".join(_counts(document.results))
     return f"{counted}{'; interrupted' if document.interrupted else ''}"
 

@@ -13,11 +13,10 @@ from click.testing import CliRunner, Result
 
 from fxrace import cli
 from fxrace.commands import _catalogue
-from fxrace.commands._catalogue import Torch
 from fxrace.errors import ExitCode
-from fxrace.launch import bundled
+from fxrace.launch import bundled, script
 from fxrace.records import wire
-from fxrace.records.repro import BisectDocument, ReproDocument
+from fxrace.records.repro import BisectDocument, ReproDocument, Torch
 
 HEADER: dict[str, Any] = {
     "title": "what goes wrong", "layer": "fx", "states": (), "regions": (), "patterns": (),
@@ -47,7 +46,7 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     write(tmp_path, "by-path", BY_PATH, since="2.7", fixed_in="2.9")
     (tmp_path / "repros" / "broken.py").write_text("HAZARD = 1")
     monkeypatch.setattr(bundled, "root", lambda: tmp_path)
-    monkeypatch.setattr(_catalogue, "torch_version", lambda python: "2.13.0+cpu")
+    monkeypatch.setattr(script, "torch_version", lambda python: "2.13.0+cpu")
     return tmp_path
 
 
@@ -131,7 +130,7 @@ def interpreters(folder: Path, monkeypatch: pytest.MonkeyPatch, *names: str) -> 
         (folder / name / "python").symlink_to(sys.executable)
         paths.append(folder / name / "python")
     monkeypatch.setattr(
-        _catalogue, "torch_version", lambda python: python.parent.name.partition("-")[0] + ".0"
+        script, "torch_version", lambda python: python.parent.name.partition("-")[0] + ".0"
     )
     return [word for path in paths for word in ("--python", str(path))]
 
