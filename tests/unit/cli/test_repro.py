@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from fxrace.launch import bundled, script
 from fxrace.records import wire
 from fxrace.records.repro import BisectDocument, ReproDocument, Torch
 
+ROOT = Path(__file__).parents[3]
 HEADER: dict[str, Any] = {
     "title": "what goes wrong", "layer": "fx", "states": (), "regions": (), "patterns": (),
     "racy": "RAISED", "remedy": "what helps", "since": "2.6", "evidence": {},
@@ -183,3 +185,24 @@ def test_a_twin_that_cannot_run_here_is_not_repeated(root: Path) -> None:
     document = json.loads(call("repro", "--json", "no-gpu", "fx-shows", "--repeat", "3").stdout)
     runs = {row["slug"]: (row["racy"]["n"], row["guarded"]["n"]) for row in document["results"]}
     assert runs == {"no-gpu": (1, 1), "fx-shows": (3, 3)}
+
+
+LISTING = """
+import sys
+from fxrace.cli import main
+try:
+    main(["repro", "--list"], prog_name="fxrace")
+except SystemExit as leaving:
+    assert not leaving.code, leaving.code
+heavy = {"torch", "subprocess", "rich.table", "fxrace.reproduction", "fxrace.records.document"}
+print(sorted(heavy & set(sys.modules)), file=sys.stderr)
+"""
+
+
+def test_the_list_imports_nothing_that_takes_time() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", LISTING], capture_output=True, text=True, timeout=60, cwd=ROOT
+    )
+    assert done.returncode == 0, done.stderr
+    assert "fx-flag-crash" in done.stdout
+    assert done.stderr.strip() == "[]"
