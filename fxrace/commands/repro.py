@@ -1,7 +1,7 @@
 """Run the catalogue of known hazards, racy and guarded, on one or several torches.
 
-The surprise: what runs scripts is imported only when some are to run, so that ``--list`` takes a
-tenth of a second.
+The surprise: what runs scripts is imported only when some are to run, which halves the time that
+``--list`` takes.
 """
 
 from __future__ import annotations
