@@ -16,12 +16,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from fxrace.errors import InterpreterUnusable, OutputUnwritable
+from fxrace.errors import InterpreterUnusable, LaunchFailed, OutputUnwritable
 from fxrace.launch import interpreter
 from fxrace.launch.script_forks import ScriptForks
 from fxrace.probe.explore.collisions import of_difference
 from fxrace.probe.explore.emit import CannotEmit
-from fxrace.probe.explore.verify import REPRODUCED, RUN_S, Offered, offered, seen_on
+from fxrace.probe.explore.verify import REPRODUCED, RUN_S, Offered, offered, reproduces, seen_on
 from fxrace.records.document import FindingRow
 from fxrace.records.environment import Environment
 from fxrace.records.exploration import ExploreDocument
@@ -67,16 +67,18 @@ def _quickly(python: str, stack: ExitStack) -> Quickly | None:
     """Whether a script reproduces in a fork; None where this interpreter cannot be forked."""
     with suppress(InterpreterUnusable):
         forks = stack.enter_context(ScriptForks(interpreter.resolve(python)))
-        return (lambda text: _forked(text, forks)) if forks.usable else None
+        return (lambda text: _forked(text, forks, python)) if forks.usable else None
     return None
 
 
-def _forked(text: str, forks: ScriptForks) -> bool:
+def _forked(text: str, forks: ScriptForks, python: str) -> bool:
     with TemporaryDirectory() as folder:
         file = Path(folder) / "repro.py"
         file.write_text(text, encoding="utf-8")
-        end = forks.run(file, timeout_s=RUN_S, give_up=lambda: False)
-        return end.status == REPRODUCED
+        with suppress(LaunchFailed):  # the process to fork is gone
+            end = forks.run(file, timeout_s=RUN_S, give_up=lambda: False)
+            return end.status == REPRODUCED
+    return reproduces(text, python)
 
 
 def _bundle(

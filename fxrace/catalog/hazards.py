@@ -10,7 +10,7 @@ import ast
 import re
 from dataclasses import MISSING, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 import msgspec
 
@@ -21,7 +21,7 @@ HEADER = "HAZARD"
 DEVICES = ("cpu", "cuda")
 _KEYS = {field.name for field in fields(Hazard)} - {"slug"}
 _NEEDED = {field.name for field in fields(Hazard) if field.default is MISSING} - {"slug"}
-_FORMATTED = re.compile(r"^HAZARD = (\{\n.*?\n\})$", re.MULTILINE | re.DOTALL)
+_FORMATTED = re.compile(rf"^{HEADER} = (\{{\n.*?\n\}})$", re.MULTILINE | re.DOTALL)
 _VERSION = re.compile(r"\d+\.\d+(\.\d+)?")
 
 
@@ -66,9 +66,10 @@ def _cut(path: Path) -> dict[str, Any] | None:
     """
     try:
         found = _FORMATTED.search(path.read_text(encoding="utf-8"))
-        return ast.literal_eval(found[1]) if found else None
-    except (OSError, ValueError, SyntaxError):
+        header = ast.literal_eval(found[1]) if found else None
+    except (OSError, ValueError, TypeError, SyntaxError):
         return None
+    return header if _is_header(header) else None
 
 
 def _header(path: Path) -> dict[str, Any]:
@@ -77,11 +78,15 @@ def _header(path: Path) -> dict[str, Any]:
         raise _Unusable(problem)
     try:
         header = literal(tree, HEADER)
-    except ValueError as error:
+    except (ValueError, TypeError) as error:
         raise _Unusable(f"{HEADER} is not literal: {error}") from error
-    if not isinstance(header, dict) or not all(isinstance(key, str) for key in header):
+    if not _is_header(header):
         raise _Unusable(f"assigns no module-level dictionary {HEADER}")
     return header
+
+
+def _is_header(value: object) -> TypeGuard[dict[str, Any]]:
+    return isinstance(value, dict) and all(isinstance(key, str) for key in value)
 
 
 def _contradiction(hazard: Hazard) -> str | None:

@@ -43,9 +43,9 @@ def offered(
 
     ``quickly`` says whether a text reproduces, by a faster way than a new interpreter.
     """
-    again = quickly or (lambda text: _reproduces(text, python))
+    again = quickly or (lambda text: reproduces(text, python))
     for one in _variants(collision):
-        if not again(script(one)) or not _reproduces(script(one), python):
+        if not again(script(one)) or not reproduces(script(one), python):
             continue
         k = 1 + sum(again(script(one)) for _ in range(times - 1))
         return Offered(text=script(one, header=_header(k, times, python)), k=k, n=times)
@@ -55,7 +55,7 @@ def offered(
 def seen_on(text: str, pythons: Sequence[str], times: int = 3) -> str:
     """The script with a line per further interpreter: on which torch it reproduces as well."""
     lines = [
-        _header(sum(_reproduces(text, python) for _ in range(times)), times, python)
+        _header(sum(reproduces(text, python) for _ in range(times)), times, python)
         for python in pythons
     ]
     return "".join(f"# {line}\n" for line in lines) + text
@@ -71,7 +71,8 @@ def _variants(collision: Collision) -> Iterator[Collision]:
                 yield replace(collision, stops=tuple(stops))
 
 
-def _reproduces(text: str, python: str) -> bool:
+def reproduces(text: str, python: str) -> bool:
+    """Run it once, in an interpreter of its own."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "repro.py"
         file.write_text(text, encoding="utf-8")

@@ -89,3 +89,13 @@ def test_what_is_not_literal_is_not_evaluated(tmp_path: Path, text: str, reason:
 
 def test_no_folder_declares_nothing(tmp_path: Path) -> None:
     assert read_hazards(tmp_path).hazards == ()
+
+
+@pytest.mark.parametrize("header", ["{\n    1: 2,\n}", "{\n    'a',\n}", "{\n    []: 1,\n}"])
+def test_a_formatted_header_that_is_none_is_a_problem_of_its_file(
+    tmp_path: Path, header: str
+) -> None:
+    (tmp_path / "repros").mkdir()
+    (tmp_path / "repros" / "odd.py").write_text(f"HAZARD = {header}\n")
+    (problem,) = read_hazards(tmp_path).problems
+    assert problem.slug == "odd"
