@@ -243,14 +243,14 @@ def test_it_is_offered_only_with_what_was_seen_of_it() -> None:
 
 def test_what_never_reproduces_is_not_offered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(verify, "_header", lambda k, n, python: "")
-    monkeypatch.setattr(verify, "_reproduces", lambda text, python: False)
+    monkeypatch.setattr(verify, "reproduces", lambda text, python: False)
     assert verify.offered(of_difference(difference()), times=2) is None
 
 
 def test_a_visit_that_is_off_by_one_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(verify, "_header", lambda k, n, python: "")
     monkeypatch.setattr(
-        verify, "_reproduces", lambda text, python: '"Graph.create_node", 2]' in text
+        verify, "reproduces", lambda text, python: '"Graph.create_node", 2]' in text
     )
     found = verify.offered(of_difference(difference()), times=2)
     assert found is not None and found.k == 2
