@@ -10,17 +10,15 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-import tempfile
-import traceback
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-import rich_click as click
+import click
 
 import fxrace
-from fxrace.catalog.source import read, summary_of
+from fxrace.commands._help import Command
 from fxrace.errors import ExitCode, FxraceError
 
 COMMANDS = Path(__file__).parent / "commands"
@@ -29,7 +27,7 @@ REPORT_TO = "please report it with that file and the command line"
 NO_READER = 141
 
 
-class Verb(click.RichCommand):
+class Verb(click.Command):
     """A line in the list of verbs; becomes the real command when it is called."""
 
     def make_context(
@@ -43,7 +41,7 @@ class Verb(click.RichCommand):
         return module.command.make_context(info_name, args, parent, **extra)
 
 
-class Verbs(click.RichGroup):
+class Verbs(Command, click.Group):
     """The group over ``fxrace/commands``."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 (click's name)
@@ -52,6 +50,8 @@ class Verbs(click.RichGroup):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in self.list_commands(ctx):
             return None
+        from fxrace.catalog.source import read, summary_of
+
         tree, _ = read(COMMANDS / f"{cmd_name}.py")
         summary = summary_of(tree) if tree is not None else ""
         return Verb(name=cmd_name, help=summary, short_help=summary)
@@ -115,6 +115,9 @@ def _usage(error: click.ClickException) -> str:
 
 def _defect(error: Exception) -> str:
     """Save the traceback where a bug report can pick it up."""
+    import tempfile
+    import traceback
+
     what = f"fxrace itself failed ({type(error).__name__}: {error})"
     try:
         handle, name = tempfile.mkstemp(prefix="fxrace-failure-", suffix=".txt")

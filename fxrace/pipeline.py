@@ -35,9 +35,10 @@ from fxrace.launch.stopping import Level, Stopping
 from fxrace.records.document import FindingRow, ReplayDocument, RunDocument, SweepDocument
 from fxrace.records.environment import Environment
 from fxrace.records.hazard import Hazard
-from fxrace.records.outcome import Ending, Outcome, Stop, Verdict
+from fxrace.records.outcome import Ending, Outcome, Stop
 from fxrace.records.sweep import Sweep
 from fxrace.records.trial import Trial
+from fxrace.records.verdict import Verdict
 from fxrace.store import Run, Store, StoredTrial
 
 SWEEP_SCHEMA, REPLAY_SCHEMA, RUN_SCHEMA = "fxrace.sweep", "fxrace.replay", "fxrace.run"

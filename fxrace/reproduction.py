@@ -22,7 +22,6 @@ from fxrace.launch.script import run_script
 from fxrace.launch.script_forks import ScriptForks
 from fxrace.launch.stopping import Level, Stopping
 from fxrace.records.hazard import Catalogue, Hazard
-from fxrace.records.outcome import Verdict
 from fxrace.records.repro import (
     Judgement,
     ReproDocument,
@@ -32,6 +31,7 @@ from fxrace.records.repro import (
     Torch,
     Twin,
 )  # fmt: skip
+from fxrace.records.verdict import Verdict
 
 CPU = "cpu"
 #: From so many runs on, importing torch once and forking is faster than a new interpreter for each.

@@ -5,7 +5,6 @@ Shared by ``repro`` and ``bisect``. What starts interpreters is imported when on
 
 from __future__ import annotations
 
-import difflib
 import sys
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
@@ -51,6 +50,8 @@ def torches(pythons: Sequence[str]) -> tuple[Torch, ...]:
 
 
 def _unknown(known: Catalogue, word: str) -> UsageError:
+    import difflib
+
     if problem := next((p for p in known.problems if p.slug == word), None):
         return UsageError(f"{word} cannot be used: {problem.reason}")
     slugs = [hazard.slug for hazard in known.hazards]

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from fxrace.core.expand import REFERENCE_KNOBS
 from fxrace.errors import ExitCode, UsageError
 from fxrace.records.document import SweepDocument, TrialRow
-from fxrace.records.outcome import Verdict
+from fxrace.records.verdict import Verdict
 
 NONE, FINDINGS = "none", "findings"
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
-import rich_click as click
+import click
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import rich_click as click
+import click
 
 from fxrace.commands import _options, _place
 from fxrace.errors import ExitCode

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import rich_click as click
+import click
 
 from fxrace.catalog.hazards import script_of
-from fxrace.commands import _catalogue, _options
+from fxrace.commands import _catalogue, _help, _options
 from fxrace.core import bisect
 from fxrace.core.bisect import Probe
 from fxrace.core.repro_judge import release, run_of
@@ -17,14 +17,14 @@ from fxrace.launch.script import run_script
 from fxrace.launch.stopping import Level, Stopping
 from fxrace.records import wire
 from fxrace.records.hazard import Hazard
-from fxrace.records.outcome import Verdict
 from fxrace.records.repro import BisectDocument, Boundary, Sight, Torch, VersionRow
+from fxrace.records.verdict import Verdict
 from fxrace.render.view import words
 
 Seen = dict[int, tuple[Probe, str]]
 
 
-@click.command(cls=click.RichCommand)
+@click.command(cls=_help.Command)
 @click.argument("slug")
 @click.option(
     "--python", "pythons", multiple=True, required=True, metavar="PATH",

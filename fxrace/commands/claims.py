@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import rich_click as click
+import click
 
-from fxrace.commands import _measuring, _options
+from fxrace.commands import _help, _measuring, _options
 from fxrace.core import claims as rules
 from fxrace.errors import ExitCode, FxraceError, UnknownPart
 from fxrace.launch.folder import writable
@@ -28,7 +28,7 @@ SCHEMA, SCHEMA_VERSION = "fxrace.claims", 1
 FOLDER = "claims"
 
 
-@click.command(cls=click.RichCommand)
+@click.command(cls=_help.Command)
 @click.argument("ids", nargs=-1, metavar="[C1 ...]")
 @click.option(
     "--python", "pythons", multiple=True, metavar="PATH",

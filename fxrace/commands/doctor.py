@@ -6,10 +6,10 @@ import sys
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import rich_click as click
+import click
 
 import fxrace
-from fxrace.commands import _options
+from fxrace.commands import _help, _options
 from fxrace.core.states import STATES
 from fxrace.errors import ExitCode
 from fxrace.launch import bundled
@@ -22,7 +22,7 @@ from fxrace.records.state import Keeping
 from fxrace.render.view import words
 
 
-@click.command(cls=click.RichCommand)
+@click.command(cls=_help.Command)
 @click.option(
     "--discover",
     is_flag=True,

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import rich_click as click
+import click
 
-from fxrace.commands import _options
+from fxrace.commands import _help, _options
 from fxrace.errors import ExitCode
 from fxrace.launch.dump import document_of
 from fxrace.records import wire
@@ -21,7 +21,7 @@ from fxrace.render.view import stacks, words
 FRAMES = 6
 
 
-@click.command(cls=click.RichCommand)
+@click.command(cls=_help.Command)
 @click.argument("pid", type=click.IntRange(1))
 @click.option(
     "--record",

@@ -16,13 +16,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-import rich_click as click
+import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from fxrace.bundle import Making, with_scripts
 from fxrace.catalog.operations import operations
-from fxrace.commands import _options, _pairs, _place, _reports
+from fxrace.commands import _help, _options, _pairs, _place, _reports
 from fxrace.core.pairs import INTERFERENCE
 from fxrace.errors import ExitCode
 from fxrace.exploration import Plan, Watching, run, ways
@@ -38,7 +38,7 @@ from fxrace.render.view.matrix import told, who
 from fxrace.store import open_store
 
 
-@click.command(cls=click.RichCommand)
+@click.command(cls=_help.Command)
 @click.argument("names", nargs=-1, metavar="[OPERATION|MODULE:FUNCTION]...")
 @click.option("--matrix", is_flag=True, help="Every ordered pair of the operations named, or all.")
 @click.option("--quick", is_flag=True, help="The matrix over a small default subset.")

@@ -13,9 +13,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import rich_click as click
+import click
 
-from fxrace.commands import _options, _place, _token
+from fxrace.commands import _help, _options, _place, _token
 from fxrace.errors import ExitCode
 from fxrace.launch import bundled
 from fxrace.launch.stopping import Stopping
@@ -27,7 +27,7 @@ from fxrace.render.view import words
 from fxrace.store import open_store
 
 
-@click.command(cls=click.RichCommand)
+@click.command(cls=_help.Command)
 @click.argument("what", metavar="DIGEST|TOKEN")
 @click.option(
     "--repeat",

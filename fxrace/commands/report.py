@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import rich_click as click
+import click
 
 from fxrace import exploration
 from fxrace.catalog.operations import operations
-from fxrace.commands import _options, _reports
+from fxrace.commands import _help, _options, _reports
 from fxrace.errors import ExitCode
 from fxrace.pipeline import document_of
 from fxrace.records import wire
@@ -20,7 +20,7 @@ from fxrace.store import open_store
 HTML = "html"
 
 
-@click.command(cls=click.RichCommand)
+@click.command(cls=_help.Command)
 @click.option(
     "--run",
     "run",

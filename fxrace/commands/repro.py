@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import rich_click as click
+import click
 
 from fxrace.catalog.hazards import script_of
-from fxrace.commands import _catalogue, _options
+from fxrace.commands import _catalogue, _help, _options
 from fxrace.errors import ExitCode, UsageError
 from fxrace.launch import bundled
 from fxrace.records.hazard import Hazard
@@ -27,7 +27,7 @@ BOTH = "both"
 TWINS = ("racy", "guarded")
 
 
-@click.command(cls=click.RichCommand)
+@click.command(cls=_help.Command)
 @click.argument("slugs", nargs=-1)
 @click.option("--list", "listing", is_flag=True, help="List the hazards and run nothing.")
 @click.option("--print", "printing", is_flag=True, help="Print the script of one SLUG.")

@@ -15,10 +15,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import rich_click as click
+import click
 
 from fxrace import guards
-from fxrace.commands import _options
+from fxrace.commands import _help, _options
 from fxrace.core.program import SURE
 from fxrace.errors import ExitCode, UsageError
 from fxrace.launch import folder as folders
@@ -34,7 +34,7 @@ PREFIX = "fxrace: "
 
 
 @click.command(
-    cls=click.RichCommand,
+    cls=_help.Command,
     context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
 )
 @_options.python

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import rich_click as click
+import click
 
 import fxrace
+from fxrace.commands import _help
 from fxrace.errors import ExitCode, UnknownPart
 
 FOLDER = Path(fxrace.__file__).parent / "schemas"
 
 
-@click.command(cls=click.RichCommand)
+@click.command(cls=_help.Command)
 @click.argument("name", required=False)
 def command(name: str | None) -> ExitCode:
     """Print the JSON Schema (2020-12) of the document NAME; without NAME, list the names."""

@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import rich_click as click
+import click
 
-from fxrace.commands import _ending, _options, _place, _plan, _reports
+from fxrace.commands import _ending, _help, _options, _place, _plan, _reports
 from fxrace.errors import ExitCode
 from fxrace.launch import bundled, slots
 from fxrace.launch.stopping import Stopping
@@ -27,7 +27,7 @@ from fxrace.store import open_store
 AXES_HEAD = "Axes and their values (* = in a sweep that names none):"
 
 
-class SweepCommand(click.RichCommand):
+class SweepCommand(_help.Command):
     """Adds the axes, as they are in the folders now, below the options."""
 
     def get_help(self, ctx: click.Context) -> str:

@@ -14,7 +14,7 @@ from typing import TypeVar
 from fxrace.records.document import FindingRow
 from fxrace.records.finding import Finding, Tier
 from fxrace.records.hazard import Hazard
-from fxrace.records.outcome import Verdict
+from fxrace.records.verdict import Verdict
 
 Claim = TypeVar("Claim", Finding, FindingRow)
 

@@ -12,8 +12,9 @@ from fxrace.core.pairs import digest_of
 from fxrace.records.document import FindingRow
 from fxrace.records.exploration import OperationFile, PairRow, PairVerdict
 from fxrace.records.finding import Finding, Tier
-from fxrace.records.outcome import Ending, Outcome, Verdict
+from fxrace.records.outcome import Ending, Outcome
 from fxrace.records.trial import Setting
+from fxrace.records.verdict import Verdict
 
 _FAILED = {
     Tier.FAILURE: Verdict.RAISED,

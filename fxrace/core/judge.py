@@ -8,7 +8,8 @@ from fxrace.core.curve import curve_of
 from fxrace.core.detect.crash import died
 from fxrace.core.evidence import Evidence
 from fxrace.records.finding import Finding, Tier
-from fxrace.records.outcome import Outcome, Stop, Throughput, Verdict
+from fxrace.records.outcome import Outcome, Stop, Throughput
+from fxrace.records.verdict import Verdict
 
 _SILENT_TIERS = frozenset({Tier.SILENT_WRONG, Tier.LEAK})
 _Ruling = tuple[Verdict, str] | None

@@ -12,8 +12,8 @@ import signal
 from collections.abc import Sequence
 
 from fxrace.records.hazard import NOT_APPLICABLE, REPRODUCED, Hazard
-from fxrace.records.outcome import Verdict
 from fxrace.records.repro import Judgement, ScriptEnd, ScriptRun, TwinRow
+from fxrace.records.verdict import Verdict
 
 _GRAVEST: tuple[Verdict, ...] = (
     Verdict.BROKEN, Verdict.CRASHED, Verdict.HUNG, Verdict.WRONG, Verdict.RAISED,

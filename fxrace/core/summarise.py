@@ -13,8 +13,9 @@ from fxrace.core.expand import is_reference
 from fxrace.core.interval import spread, wilson
 from fxrace.records.document import CellRow, FindingRow, TrialRow
 from fxrace.records.finding import Finding, Tier
-from fxrace.records.outcome import Outcome, ThreadStack, Verdict
+from fxrace.records.outcome import Outcome, ThreadStack
 from fxrace.records.trial import Trial
+from fxrace.records.verdict import Verdict
 
 PRESSURE = "pressure"
 _SEVERITY = {tier: rank for rank, tier in enumerate(Tier)}

@@ -164,10 +164,14 @@ def sample(tensor: Any) -> int | None:
 
 
 def _beside(me: int) -> list[Met]:
-    """Nobody's checkpoint was in the way: the threads that are there and may have drawn."""
+    """Nobody's checkpoint was in the way: the threads that are there and may have drawn.
+
+    The oldest come first, so that a program with many idle ones still names its main thread.
+    """
     names = {thread.ident: thread.name for thread in list(threading._active.values())}  # type: ignore[attr-defined]
+    frames = frames_now()
     return [
-        {"thread": names[ident], "region": BESIDE, "frames": stack_of(frame)}
-        for ident, frame in frames_now().items()
-        if ident != me and ident in names
+        {"thread": name, "region": BESIDE, "frames": stack_of(frames[ident])}
+        for ident, name in names.items()
+        if ident != me and ident in frames
     ]

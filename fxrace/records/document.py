@@ -11,10 +11,11 @@ from dataclasses import dataclass
 
 from fxrace.records.environment import Environment
 from fxrace.records.finding import Side, Tier, Value
-from fxrace.records.outcome import ThreadStack, Throughput, Verdict
+from fxrace.records.outcome import ThreadStack, Throughput
 from fxrace.records.stuck import Classification, Edge, ThreadRow
 from fxrace.records.tally import Spread, Tally
 from fxrace.records.trial import Setting
+from fxrace.records.verdict import Verdict
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

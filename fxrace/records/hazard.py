@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 
-from fxrace.records.outcome import Verdict
+from fxrace.records.verdict import Verdict
 
 REPRODUCED = 66
 NOT_APPLICABLE = 77

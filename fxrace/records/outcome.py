@@ -6,32 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from fxrace.records.finding import Frame
-
-
-class Verdict(str, Enum):
-    """One word per trial. The last three say nothing about the program under test."""
-
-    CLEAN = "CLEAN"
-    RAISED = "RAISED"
-    WRONG = "WRONG"
-    HUNG = "HUNG"
-    CRASHED = "CRASHED"
-    SKIPPED = "SKIPPED"
-    BLIND = "BLIND"
-    BROKEN = "BROKEN"
-
-    @property
-    def failed(self) -> bool:
-        """True when the program under test misbehaved."""
-        return self in _FAILED
-
-    @property
-    def conclusive(self) -> bool:
-        """True when the trial says anything about the program under test."""
-        return self is Verdict.CLEAN or self.failed
-
-
-_FAILED = frozenset({Verdict.RAISED, Verdict.WRONG, Verdict.HUNG, Verdict.CRASHED})
+from fxrace.records.verdict import Verdict
 
 
 class Stop(str, Enum):

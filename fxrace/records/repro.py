@@ -8,7 +8,7 @@ from enum import Enum
 from pathlib import Path
 
 from fxrace.records.hazard import Hazard
-from fxrace.records.outcome import Verdict
+from fxrace.records.verdict import Verdict
 
 
 class Twin(str, Enum):

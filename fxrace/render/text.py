@@ -16,8 +16,8 @@ from rich.text import Text
 
 from fxrace.core.interval import wilson
 from fxrace.records.document import FindingRow, SweepDocument
-from fxrace.records.outcome import Verdict
 from fxrace.records.tally import Tally
+from fxrace.records.verdict import Verdict
 from fxrace.render.view import answer, grid, words
 
 SHOWN_FINDINGS, SHOWN_BLIND = 10, 10

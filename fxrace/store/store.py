@@ -20,8 +20,9 @@ from fxrace.errors import NothingToShow
 from fxrace.records import wire
 from fxrace.records.environment import Environment
 from fxrace.records.finding import Finding
-from fxrace.records.outcome import Ending, Outcome, Stop, Verdict
+from fxrace.records.outcome import Ending, Outcome, Stop
 from fxrace.records.trial import Setting, Trial
+from fxrace.records.verdict import Verdict
 from fxrace.store.faults import explained
 from fxrace.store.query import RUN, TRIAL, run_from, trial_from
 from fxrace.store.rows import Run, StoredTrial

@@ -19,8 +19,8 @@ from fxrace.core.repro_judge import judge, row_of, run_of
 from fxrace.launch.script import run_script
 from fxrace.launch.script_forks import ScriptForks
 from fxrace.records.hazard import Hazard
-from fxrace.records.outcome import Verdict
 from fxrace.records.repro import Judgement, ScriptEnd, ScriptRun
+from fxrace.records.verdict import Verdict
 
 ROOT = Path(__file__).parents[2]
 HAZARDS = read_hazards(ROOT).hazards

@@ -17,7 +17,7 @@ from fxrace.core.repro_judge import release, run_of
 from fxrace.guards import available
 from fxrace.guards._registry import load
 from fxrace.launch.script_forks import ScriptForks
-from fxrace.records.outcome import Verdict
+from fxrace.records.verdict import Verdict
 
 TORCH = importlib.metadata.version("torch")
 NOW = release(TORCH)

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from fxrace.core.interval import wilson
 from fxrace.records.document import CellRow, SweepDocument
-from fxrace.records.outcome import Verdict
 from fxrace.records.tally import Spread, Tally
+from fxrace.records.verdict import Verdict
 from fxrace.render.view import grid, words
 
 CONDITION = "pressure"

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from fxrace.records.outcome import Outcome, Verdict
+from fxrace.records.outcome import Outcome
 from fxrace.records.trial import Trial
+from fxrace.records.verdict import Verdict
 from fxrace.render.view import grid, words
 
 WINDOW = 40

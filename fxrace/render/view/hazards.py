@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fxrace.records.hazard import Hazard, Problem
-from fxrace.render.view import words
 
 HEADINGS = ("hazard", "layer", "shows as", "device", "torch", "what it is")
 
@@ -18,12 +17,17 @@ def listing(hazards: Sequence[Hazard], problems: Sequence[Problem] = ()) -> str:
         "  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[-1]])
         for row in rows
     ]
-    lines += [f"no hazard: {one.slug}: {words.one_line(one.reason, 300)}" for one in problems]
+    lines += [f"no hazard: {one.slug}: {_one_line(one.reason)}" for one in problems]
     return "\n".join([*lines, f"{len(hazards)} hazards"])
 
 
 def _cells(hazard: Hazard) -> tuple[str, ...]:
     shows = f"{hazard.racy.value}{', silent' if hazard.silent else ''}"
     span = f"{hazard.since} to {hazard.fixed_in or 'now'}"
-    title = words.one_line(hazard.title, 200)
-    return (hazard.slug, hazard.layer.value, shows, hazard.device, span, title)
+    return (
+        hazard.slug, hazard.layer.value, shows, hazard.device, span, _one_line(hazard.title)
+    )  # fmt: skip
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from rich.table import Table
 from rich.text import Text
 
-from fxrace.records.outcome import Verdict
+from fxrace.records.verdict import Verdict
 from fxrace.render.view import grid, words
 from fxrace.render.view.board import Board, CellState
 

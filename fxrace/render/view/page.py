@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from fxrace.records.document import CellRow, FindingRow, SweepDocument, TrialRow
-from fxrace.records.outcome import ThreadStack, Verdict
+from fxrace.records.outcome import ThreadStack
+from fxrace.records.verdict import Verdict
 from fxrace.render.view import grid, words
 from fxrace.render.view.answer import Answer, Choice, choices, conclude, named
 from fxrace.render.view.stacks import Room, Stack

@@ -15,8 +15,8 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from fxrace.records.outcome import Verdict
 from fxrace.records.tally import Tally
+from fxrace.records.verdict import Verdict
 from fxrace.render.view import words
 from fxrace.render.view.stacks import shown_path
 

@@ -9,8 +9,8 @@ import re
 from collections.abc import Mapping
 
 from fxrace.records.finding import Tier
-from fxrace.records.outcome import Verdict
 from fxrace.records.tally import Spread, Tally
+from fxrace.records.verdict import Verdict
 
 LETTERS: Mapping[Verdict, str] = {
     Verdict.CLEAN: "C",

@@ -9,7 +9,7 @@ import pytest
 
 from fxrace.catalog.hazards import read_hazards, script_of
 from fxrace.records.hazard import Layer
-from fxrace.records.outcome import Verdict
+from fxrace.records.verdict import Verdict
 
 GOOD: dict[str, Any] = {
     "title": "what goes wrong",

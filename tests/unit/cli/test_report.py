@@ -11,8 +11,9 @@ from click.testing import CliRunner, Result
 from fxrace import cli
 from fxrace.commands import _options
 from fxrace.errors import ExitCode
-from fxrace.records.outcome import Ending, Outcome, Stop, Verdict
+from fxrace.records.outcome import Ending, Outcome, Stop
 from fxrace.records.trial import Trial
+from fxrace.records.verdict import Verdict
 from fxrace.store import open_store
 from tests.unit.render import documents
 

@@ -194,7 +194,8 @@ try:
     main(["repro", "--list"], prog_name="fxrace")
 except SystemExit as leaving:
     assert not leaving.code, leaving.code
-heavy = {"torch", "subprocess", "rich.table", "fxrace.reproduction", "fxrace.records.document"}
+heavy = {"torch", "subprocess", "rich", "rich_click", "tempfile", "fxrace.reproduction"}
+heavy |= {"fxrace.records.finding", "fxrace.records.document"}
 print(sorted(heavy & set(sys.modules)), file=sys.stderr)
 """
 

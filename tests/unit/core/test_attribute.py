@@ -12,7 +12,7 @@ from fxrace.core.interval import wilson
 from fxrace.records.document import FindingRow
 from fxrace.records.finding import Finding, Side, Tier, Value
 from fxrace.records.hazard import Hazard, Layer
-from fxrace.records.outcome import Verdict
+from fxrace.records.verdict import Verdict
 
 
 def hazard(slug: str, **changes: Any) -> Hazard:

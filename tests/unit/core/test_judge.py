@@ -8,7 +8,8 @@ from fxrace.core.curve import Reference, curve_of, reference_from
 from fxrace.core.detect import findings_in
 from fxrace.core.evidence import Evidence
 from fxrace.core.judge import judge
-from fxrace.records.outcome import Stop, Verdict
+from fxrace.records.outcome import Stop
+from fxrace.records.verdict import Verdict
 from tests.unit.core.evidence_of import REFERENCE, STEPS, event, evidence, step
 from tests.unit.core.test_detect import FIRES, USER, raised
 

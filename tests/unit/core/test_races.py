@@ -13,7 +13,8 @@ from fxrace.core.detect import findings_in
 from fxrace.core.judge import judge
 from fxrace.records.event import Event
 from fxrace.records.finding import Finding, Tier
-from fxrace.records.outcome import Stop, Verdict
+from fxrace.records.outcome import Stop
+from fxrace.records.verdict import Verdict
 from tests.unit.core.evidence_of import STEPS, event, evidence, locked, region, span, sync
 from tests.unit.core.samples_of_races import (
     CROSSED,

@@ -8,8 +8,8 @@ import pytest
 
 from fxrace.core.repro_judge import judge, release, row_of, run_of
 from fxrace.records.hazard import Hazard, Layer
-from fxrace.records.outcome import Verdict
 from fxrace.records.repro import Judgement, ScriptEnd, ScriptRun
+from fxrace.records.verdict import Verdict
 
 HAZARD = Hazard(
     slug="a", title="t", layer=Layer.FX, states=(), regions=(), patterns=(), racy=Verdict.RAISED,

@@ -81,6 +81,18 @@ def test_a_plain_draw_is_told_with_the_threads_that_are_there(
     assert {other["region"] for other in event.data["others"]} == {"call"}
 
 
+def test_of_many_threads_the_oldest_are_named(recording: Recording) -> None:
+    leave = threading.Event()
+    idle = [Side(lambda: leave.wait(BOUND_S), name=f"idle-{n}") for n in range(6)]
+    collide(lambda: torch.rand(7).sum().item(), reentrant=False)
+    leave.set()
+    for side in idle:
+        side.result()
+    others = [other["thread"] for other in of_victim(recording).data["others"]]
+    assert others[0] == "MainThread"
+    assert len(others) == 4
+
+
 @KINDS
 def test_one_that_draws_from_its_own_generator_disturbs_nobody(
     recording: Recording, reentrant: bool

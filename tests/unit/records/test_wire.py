@@ -16,8 +16,9 @@ from fxrace.core.interval import wilson
 from fxrace.records import wire
 from fxrace.records.document import ReplayDocument, SweepDocument
 from fxrace.records.event import Event
-from fxrace.records.outcome import Outcome, Verdict
+from fxrace.records.outcome import Outcome
 from fxrace.records.trial import Trial
+from fxrace.records.verdict import Verdict
 from tests.unit.render import documents
 
 SCHEMAS = Path(fxrace.__file__).parent / "schemas"

@@ -10,7 +10,8 @@ from fxrace.core.interval import spread, wilson
 from fxrace.records.document import CellRow, FindingRow, SweepDocument, TrialRow
 from fxrace.records.environment import Environment
 from fxrace.records.finding import Frame, Side, Tier, Value
-from fxrace.records.outcome import ThreadStack, Throughput, Verdict
+from fxrace.records.outcome import ThreadStack, Throughput
+from fxrace.records.verdict import Verdict
 
 AXES: Mapping[str, tuple[str, ...]] = {
     "attention": ("flex_aot_eager", "flex_eager"),

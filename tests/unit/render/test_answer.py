@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from fxrace.records.outcome import Verdict
+from fxrace.records.verdict import Verdict
 from fxrace.render.view import answer, grid
 from tests.unit.render.documents import AXES, document, sweep, trial
 

@@ -15,7 +15,8 @@ import pytest
 from fxrace.errors import UnknownPart
 from fxrace.records.document import SweepDocument
 from fxrace.records.finding import Frame, Side
-from fxrace.records.outcome import ThreadStack, Verdict
+from fxrace.records.outcome import ThreadStack
+from fxrace.records.verdict import Verdict
 from fxrace.render import formats, html, renderer, text
 from fxrace.render.view import stacks
 from tests.unit.render import documents

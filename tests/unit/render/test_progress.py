@@ -10,8 +10,9 @@ import pytest
 from rich.console import Console
 
 from fxrace.core.expand import REFERENCE_KNOBS
-from fxrace.records.outcome import Outcome, Verdict
+from fxrace.records.outcome import Outcome
 from fxrace.records.trial import Trial
+from fxrace.records.verdict import Verdict
 from fxrace.render import live
 from fxrace.render.plain import Plain
 from fxrace.render.view import mosaic

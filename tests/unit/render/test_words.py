@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fxrace.core.interval import wilson
-from fxrace.records.outcome import Verdict
 from fxrace.records.tally import Spread
+from fxrace.records.verdict import Verdict
 from fxrace.render.view import words
 
 

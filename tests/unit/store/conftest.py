@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from fxrace.records.outcome import Stop, Verdict
+from fxrace.records.outcome import Stop
+from fxrace.records.verdict import Verdict
 from fxrace.store import Run, Store, StoredTrial, open_store
 from tests.unit.store import samples
 

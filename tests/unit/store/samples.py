@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from fxrace.records.environment import Environment
 from fxrace.records.finding import Finding, Frame, Side, Tier, Value
-from fxrace.records.outcome import Ending, Outcome, Stop, ThreadStack, Throughput, Verdict
+from fxrace.records.outcome import Ending, Outcome, Stop, ThreadStack, Throughput
 from fxrace.records.trial import Trial
+from fxrace.records.verdict import Verdict
 
 
 def environment(torch: str = "2.13.0") -> Environment:

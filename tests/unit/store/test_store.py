@@ -7,7 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from fxrace.errors import NothingToShow
-from fxrace.records.outcome import Stop, Verdict
+from fxrace.records.outcome import Stop
+from fxrace.records.verdict import Verdict
 from fxrace.store import Run, Store, StoredTrial
 from tests.unit.store import samples
 
