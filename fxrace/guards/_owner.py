@@ -2,7 +2,7 @@
 
 It stands where ``compile_lock`` stood and takes that one inside. A waiter is let in beside the
 owner, as long as it needs, when the owner itself is seen to stand in a wait (a join, a future,
-a condition, the autograd engine) that it entered from code that is not the compiler's own:
+a condition, the autograd engine) that it entered from code not the compiler's own:
 then it waits for somebody, who may be us. So does one that has not left one instruction of
 anybody's code but the compiler's for ten seconds. The owner's next step into the lock waits until
 such a guest is out. If an owner does not move for ``patience_s`` and no guest is let in, the
@@ -31,6 +31,8 @@ PATIENCE_S = 300.0
 _WAITS = ("threading.py", "queue.py", "concurrent/futures/", "multiprocessing/pool.py")
 _ENGINE = "torch/autograd/graph.py"
 _COMPILERS = ("torch/_inductor/", "torch/_dynamo/", "triton/", "subprocess.py")
+#: The explorer holds a thread where a system could preempt it: it waits for nobody.
+_EXPLORER = "fxrace/probe/explore/"
 
 
 class Owner:
@@ -42,6 +44,12 @@ class Owner:
         self._inside: list[list[Any]] = []  # [thread, depth, the real lock or None]
         self.guests = 0
 
+    @property
+    def holder(self) -> int:
+        """The thread that traces or compiles now, 0 for none."""
+        inside = tuple(self._inside)
+        return inside[-1][0] if inside else 0
+
     def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:  # noqa: FBT001, FBT002
         me = threading.get_ident()
         limit = None if timeout < 0 else time.monotonic() + timeout
@@ -51,8 +59,7 @@ class Owner:
                 if not blocking or (limit is not None and time.monotonic() >= limit):
                     return False
                 self._changed.wait(LOOK_S)
-                holder = self._inside[-1][0] if self._inside else 0
-                self._consider(me, holder, watch)
+                self._consider(me, self.holder, watch)
         return True
 
     def release(self) -> None:
@@ -141,7 +148,7 @@ def waits_for_somebody(frame: FrameType | None) -> bool:
 
 
 def _of_a_compiler(frame: FrameType | None) -> bool:
-    return frame is None or any(part in _file(frame) for part in _COMPILERS)
+    return frame is None or any(part in _file(frame) for part in (*_COMPILERS, _EXPLORER))
 
 
 def _file(frame: FrameType) -> str:

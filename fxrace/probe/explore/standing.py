@@ -17,6 +17,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from fxrace.guards._owner import Owner
 from fxrace.probe.locks import NamedLock
 from fxrace.stacks import undisturbed
 
@@ -93,7 +94,8 @@ def described(frame: FrameType) -> str:
 def lock_owner(frame: FrameType, waiter: int) -> int | None:
     """The ident of another thread that owns a lock in sight of this frame, if one can be told.
 
-    Plain locks have no owner; a reentrant one tells it in its ``repr``, a named one its name.
+    Plain locks have no owner; a reentrant one tells it in its ``repr``, a named one its name, and
+    the guard ``one_owner`` its holder.
     """
     with undisturbed():
         for lock in _in_sight(frame):
@@ -104,12 +106,14 @@ def lock_owner(frame: FrameType, waiter: int) -> int | None:
 
 
 def _owner_of_named(frame: FrameType | None) -> int | None:
-    """Of the NamedLock that one of the innermost frames waits for."""
+    """Of the lock of ours that one of the innermost frames waits for."""
     for _ in range(_LOOK_DEEP):
         lock = None if frame is None else frame.f_locals.get("self")
         if isinstance(lock, NamedLock):
             alive = {thread.name: thread.ident for thread in threading.enumerate()}
             return alive.get(lock.owner_thread or "")
+        if isinstance(lock, Owner):
+            return lock.holder or None
         frame = None if frame is None else frame.f_back
     return None
 
