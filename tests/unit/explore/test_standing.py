@@ -1,4 +1,4 @@
-"""Whom a standing thread waits for: what the explorer and the guard one_owner make of each other."""
+"""Whom a standing thread waits for, as the explorer and the guard one_owner see it."""
 
 from __future__ import annotations
 
