@@ -17,7 +17,7 @@ HAZARD = {
     "title": "another thread's draw gives a checkpointed block a different mask in the recompute",
     "layer": "checkpoint",
     "states": ("rng.cpu",),
-    "regions": ("checkpoint", "recompute", "rng"),
+    "regions": ("checkpoint", "recompute"),
     "patterns": ("checkpoint_rng", "overlap", "race"),
     "racy": "WRONG",
     "remedy": "a torch.Generator per thread, or no random operation in checkpointed blocks",

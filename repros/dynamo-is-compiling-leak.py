@@ -16,7 +16,7 @@ HAZARD = {
     "title": "is_compiling() is True in a thread that runs eager",
     "layer": "dynamo",
     "states": ("compiler.is_compiling",),
-    "regions": ("compile",),
+    "regions": ("compile", "export"),
     "patterns": ("meeting",),
     "racy": "WRONG",
     "remedy": "ask torch.compiler.is_dynamo_compiling(), which the tracer answers for its own code",

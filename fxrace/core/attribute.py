@@ -57,16 +57,23 @@ def _is_of(claim: Finding | FindingRow, hazard: Hazard) -> bool:
         return False
     if not all(any(word in side.access for side in claim.sides) for word in hazard.waits_for):
         return False
-    return not hazard.regions or any(side.region in hazard.regions for side in claim.sides)
+    return not hazard.regions or _in_a_region_of(claim, hazard)
+
+
+def _in_a_region_of(claim: Finding | FindingRow, hazard: Hazard) -> bool:
+    return any(side.region in hazard.regions for side in claim.sides)
 
 
 def _breadth(
     claim: Finding | FindingRow, hazard: Hazard
-) -> tuple[bool, int, bool, int, int, int, str]:
-    # Several hazards may share a State; where only that was compared, how it showed decides.
-    odd = claim.pattern in FORCED and (claim.tier is Tier.FAILURE) is (hazard.racy is Verdict.WRONG)
+) -> tuple[bool, bool, int, bool, int, int, int, str]:
+    # Several hazards may share a State; where only that was compared, how and where it showed
+    # decides.
+    forced = claim.pattern in FORCED
+    odd = forced and (claim.tier is Tier.FAILURE) is (hazard.racy is Verdict.WRONG)
+    elsewhere = forced and bool(hazard.regions) and not _in_a_region_of(claim, hazard)
     return (
-        odd, -len(hazard.waits_for), not hazard.regions, len(hazard.states),
+        odd, elsewhere, -len(hazard.waits_for), not hazard.regions, len(hazard.states),
         len(hazard.patterns), len(hazard.regions),
         hazard.slug,
     )  # fmt: skip

@@ -123,3 +123,16 @@ def test_of_two_hazards_of_one_state_how_it_showed_decides(tier: Tier, slug: str
     found = hazard_of(finding(pattern="interference", tier=tier), known)
     assert found is not None
     assert found.slug == slug
+
+
+@pytest.mark.parametrize(("region", "slug"), [("trace", "a"), ("compile", "b"), ("", "c")])
+def test_of_two_hazards_of_one_state_where_it_was_forced_decides(region: str, slug: str) -> None:
+    known = (
+        hazard("a", regions=("trace",)),
+        hazard("b", regions=("compile",), states=("fx.patcher", "nn.module_call")),
+        hazard("c", patterns=("leak", "race", "overlap")),
+    )
+    sides = (Side(thread="a", region=region, access="x"),)
+    found = hazard_of(finding(pattern="interference", sides=sides), known)
+    assert found is not None
+    assert found.slug == slug
