@@ -119,6 +119,16 @@ MUTANTS = (
         noticed_by="traces_at_once", guards=("one_owner",), module="owner_scenarios",
     ),
     Mutant(
+        name="the owner does not lock make_fx", file="one_owner",
+        line='        owned(_MakefxTracer, "trace"),\n', other="",
+        noticed_by="make_fx_then_export", guards=("one_owner",), module="owner_scenarios",
+    ),
+    Mutant(
+        name="the owner does not lock loads", file="one_owner",
+        line='        owned(GraphModuleDeserializer, "deserialize"),\n', other="",
+        noticed_by="loads_at_once", guards=("one_owner",), module="owner_scenarios",
+    ),
+    Mutant(
         name="nobody is let in", file="_owner",
         line="if stranger and watch.lets_in(frame):", other="if False:",
         noticed_by="helper_thread_in_compile", guards=("one_owner",), module="owner_scenarios",

@@ -27,7 +27,9 @@ RED = {
     "nested_call_beside_a_subgraph": ((2, 0), (2, 14)),
 }
 GOOD = ("same_thread_nesting", "cond_works", "nested_call_after_anothers_trace")
-OWNER = ("traces_at_once", "helper_thread_in_compile")
+OWNER = (
+    "traces_at_once", "helper_thread_in_compile", "make_fx_then_export", "loads_at_once",
+)  # fmt: skip
 OWNERS = "owner_scenarios"
 
 
