@@ -16,6 +16,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from types import FrameType
 from typing import Any
 
@@ -28,15 +29,23 @@ STILL_LOOKS = 4
 STILL_S = 10.0
 PATIENCE_S = 300.0
 
-_WAITS = ("threading.py", "queue.py", "concurrent/futures/", "multiprocessing/pool.py")
+_WAITS = (
+    "threading.py", "queue.py", "concurrent/futures/", "multiprocessing/pool.py",
+    "fxrace/probe/hooks/synchronisation.py",
+)  # fmt: skip
 _ENGINE = "torch/autograd/graph.py"
 _COMPILERS = ("torch/_inductor/", "torch/_dynamo/", "triton/", "subprocess.py")
-#: The explorer holds a thread where a system could preempt it: it waits for nobody.
-_EXPLORER = "fxrace/probe/explore/"
+#: fxrace holds threads where a system could preempt them: such a thread waits for nobody.
+_HELD = ("fxrace/probe/explore/", "fxrace/probe/pressure/")
 
 
 class Owner:
-    """A reentrant lock with guests. Same interface as the ``RLock`` it replaces."""
+    """A reentrant lock with guests. Same interface as the ``RLock`` it replaces.
+
+    ``waits`` gives the context that a thread is in while it waits, for an observer to set.
+    """
+
+    waits: Callable[[], AbstractContextManager[Any]] = staticmethod(nullcontext)
 
     def __init__(self, real: Callable[[], Any], patience_s: float = PATIENCE_S) -> None:
         self._real, self._patience_s = real, patience_s
@@ -53,10 +62,14 @@ class Owner:
     def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:  # noqa: FBT001, FBT002
         me = threading.get_ident()
         limit = None if timeout < 0 else time.monotonic() + timeout
-        watch = _Watch()
         with self._changed:
+            return self._try(me) or (blocking and self._wait(me, limit))
+
+    def _wait(self, me: int, limit: float | None) -> bool:
+        watch = _Watch()
+        with self.waits():
             while not self._try(me):
-                if not blocking or (limit is not None and time.monotonic() >= limit):
+                if limit is not None and time.monotonic() >= limit:
                     return False
                 self._changed.wait(LOOK_S)
                 self._consider(me, self.holder, watch)
@@ -148,7 +161,7 @@ def waits_for_somebody(frame: FrameType | None) -> bool:
 
 
 def _of_a_compiler(frame: FrameType | None) -> bool:
-    return frame is None or any(part in _file(frame) for part in (*_COMPILERS, _EXPLORER))
+    return frame is None or any(part in _file(frame) for part in (*_COMPILERS, *_HELD))
 
 
 def _file(frame: FrameType) -> str:

@@ -39,9 +39,13 @@ def test_who_waits_for_the_guards_lock_waits_for_its_holder() -> None:
 
 @pytest.mark.parametrize(
     ("file", "for_somebody"),
-    [("/x/app/worker.py", True), ("/x/fxrace/probe/explore/baton.py", False)],
+    [
+        ("/x/app/worker.py", True),
+        ("/x/fxrace/probe/explore/baton.py", False),
+        ("/x/fxrace/probe/pressure/hold.py", False),
+    ],
 )
-def test_a_thread_that_the_explorer_holds_waits_for_nobody(file: str, for_somebody: bool) -> None:
+def test_a_thread_that_fxrace_holds_waits_for_nobody(file: str, for_somebody: bool) -> None:
     space: dict = {}
     exec(compile(WAITING, file, "exec"), space)
     leave, inside = threading.Event(), threading.Event()
