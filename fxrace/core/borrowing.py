@@ -43,6 +43,12 @@ class Pair:
     def how(self) -> Meeting:
         return meeting(self.first, self.second)
 
+    @property
+    def states(self) -> tuple[State, ...]:
+        """What both borrowed: the States of their kind that no guard kept per thread meanwhile."""
+        kept = self.first.kept & self.second.kept
+        return tuple(state for state in states_of(self.first.kind) if state.name not in kept)
+
 
 @cache
 def states_of(kind: str) -> tuple[State, ...]:
@@ -87,7 +93,7 @@ def met(spans: tuple[Region, ...]) -> Iterator[Pair]:
         inside = [r for r in inside if r.left is None or r.left > second.entered]
         for first in inside:
             if first.kind == second.kind and first.ident != second.ident:
-                yield Pair(first=first, second=second)
+                yield from _not_kept(first, second)
         inside.append(second)
 
 
@@ -105,7 +111,14 @@ def followed(spans: tuple[Region, ...], clocks: Clocks) -> Iterator[Pair]:
         for (kind, ident), (left, first) in last.items():
             alike = kind == second.kind and ident != second.ident
             if alike and not clocks.before(left, at):
-                yield Pair(first=first, second=second)
+                yield from _not_kept(first, second)
+
+
+def _not_kept(first: Region, second: Region) -> Iterator[Pair]:
+    """The two as a pair, unless a guard kept everything they borrow."""
+    pair = Pair(first=first, second=second)
+    if pair.states:
+        yield pair
 
 
 def by_kind(pairs: Iterable[Pair]) -> dict[str, list[Pair]]:

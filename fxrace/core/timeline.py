@@ -31,7 +31,8 @@ class Region:
     """One span of one thread. ``entered`` and ``left`` are positions in the Trace.
 
     ``left`` is None when the record ends inside. ``depth`` is 0 for a region that lies in no
-    other region of its thread. ``locks`` are those its thread held when it entered.
+    other region of its thread. ``locks`` are those its thread held when it entered. ``kept`` are
+    the States of which a guard gave each thread its own then.
     """
 
     kind: str
@@ -45,6 +46,7 @@ class Region:
     depth: int = 0
     locks: tuple[str, ...] = ()
     stack: tuple[Frame, ...] = ()
+    kept: frozenset[str] = frozenset()
 
 
 class Meeting(str, Enum):
@@ -63,9 +65,10 @@ def regions(trace: Trace) -> tuple[Region, ...]:
     """
     found: list[Region] = []
     open_: dict[int, list[tuple[object, int]]] = {}
-    locks = HeldLocks()
+    locks, guards = HeldLocks(), _Guards()
     for position, event in enumerate(trace.events):
         locks.see(event)
+        guards.see(event)
         if event.kind != "region":
             continue
         stack = open_.setdefault(event.ident, [])
@@ -75,6 +78,7 @@ def regions(trace: Trace) -> tuple[Region, ...]:
             around = found[stack[-1][1]].stack if stack else ()
             stack.append((key, len(found)))
             entered = _region(event, position, len(stack) - 1, locks.of(event.ident))
+            entered = replace(entered, kept=guards.kept)
             found.append(entered if entered.stack else replace(entered, stack=around))
             continue
         match = next((i for i in reversed(range(len(stack))) if stack[i][0] == key), None)
@@ -127,6 +131,24 @@ class HeldLocks:
     def of(self, ident: int) -> tuple[str, ...]:
         """What this thread holds now, each once, in the order in which it was taken."""
         return tuple(dict.fromkeys(self._held.get(ident, ())))
+
+
+class _Guards:
+    """What the guards that are on keep per thread, told event by event."""
+
+    def __init__(self) -> None:
+        self._on: dict[str, frozenset[str]] = {}
+        self.kept: frozenset[str] = frozenset()
+
+    def see(self, event: Event) -> None:
+        if event.kind != "guard":
+            return
+        name = str(event.data.get("guard"))
+        if event.data.get("edge") == "on":
+            self._on[name] = frozenset(event.data.get("keeps", ()))
+        else:
+            self._on.pop(name, None)
+        self.kept = frozenset().union(*self._on.values())
 
 
 def _lock_change(event: Event) -> tuple[str | None, bool]:

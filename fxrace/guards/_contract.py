@@ -35,7 +35,8 @@ class Guard:
     it. ``since`` is the first torch that has the fault, ``until`` the first that is without it.
     ``attach(**options) -> detach`` patches torch; it raises Unneeded or GuardRefused. ``detach``
     may be called from any thread, also while others trace: what a running trace still needs goes
-    when that trace ends.
+    when that trace ends. ``keeps`` are the States (names of registry rows) of which each thread
+    has its own while the guard is on, so that no two threads can race on them.
     """
 
     cures: tuple[str, ...]
@@ -43,6 +44,7 @@ class Guard:
     attach: Callable[..., Detach]
     since: str | None = None
     until: str | None = None
+    keeps: tuple[str, ...] = ()
 
 
 def in_reverse(detaches: list[Detach]) -> Detach:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
@@ -51,6 +52,8 @@ class _Held:
 
 _lock = threading.RLock()
 _held: dict[str, _Held] = {}
+#: Told (name, True) when a guard goes on and (name, False) when it is off, for an observer to join.
+observers: list[Callable[[str, bool], None]] = []
 
 
 def take(name: str, options: dict[str, Any]) -> str:
@@ -60,6 +63,8 @@ def take(name: str, options: dict[str, Any]) -> str:
         held = _held.get(name)
         if held is None:
             held = _held[name] = _attached(name, guard, options)
+            if held.detach is not None:
+                _tell(name, on=True)
         elif options and options != held.options:
             raise GuardRefused(
                 f"guard {name} is installed with other options: {held.options}",
@@ -79,6 +84,7 @@ def drop(name: str) -> None:
             return
         del _held[name]
         if held.detach is not None:
+            _tell(name, on=False)
             held.detach()
 
 
@@ -86,6 +92,17 @@ def installed() -> dict[str, int]:
     """Guards that are on (or counted as not needed here), and how many handles hold each."""
     with _lock:
         return {name: held.count for name, held in _held.items()}
+
+
+def attached() -> tuple[str, ...]:
+    """Guards that have changed something in this torch."""
+    with _lock:
+        return tuple(name for name, held in _held.items() if held.detach is not None)
+
+
+def _tell(name: str, *, on: bool) -> None:
+    for observer in tuple(observers):
+        observer(name, on)
 
 
 def _attached(name: str, guard: Guard, options: dict[str, Any]) -> _Held:

@@ -17,6 +17,13 @@ from fxrace.guards._meta import attach_meta
 from fxrace.guards._modes import attach_modes
 from fxrace.guards._thread_state import Inside
 
+#: The States that what is attached here makes the calling thread's own.
+KEPT = (
+    "fx.tracing_flag", "fx.patcher", "nn.module_call", "nn.module_getattr", "fx.make_fx_tracer",
+    "compiler.is_compiling", "compiler.is_exporting", "fx.traceback_meta",
+    "fx.preserve_node_meta", "dispatch.in_mode", "dispatch.in_non_infra_mode",
+)  # fmt: skip
+
 
 class Shared:
     """One attachment and how many guards want it."""

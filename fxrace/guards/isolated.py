@@ -7,7 +7,7 @@ and the current node metadata each become the tracing thread's own.
 from __future__ import annotations
 
 from fxrace.guards._contract import Detach, Guard
-from fxrace.guards._tracing import shared
+from fxrace.guards._tracing import KEPT, shared
 
 
 def attach() -> Detach:
@@ -49,4 +49,5 @@ guard = Guard(
     ),
     since="2.5",
     attach=attach,
+    keeps=KEPT,
 )

@@ -15,7 +15,7 @@ from typing import Any
 from fxrace.guards._contract import Detach, Guard, attach_all
 from fxrace.guards._owner import PATIENCE_S, Owner
 from fxrace.guards._swap import Layer, layered
-from fxrace.guards._tracing import shared
+from fxrace.guards._tracing import KEPT, shared
 
 
 def attach(*, patience_s: float = PATIENCE_S) -> Detach:
@@ -89,4 +89,5 @@ guard = Guard(
     ),
     since="2.5",
     attach=attach,
+    keeps=KEPT,
 )

@@ -7,7 +7,7 @@ out. Folded away where the same regions raced, leaked or failed.
 
 from __future__ import annotations
 
-from fxrace.core.borrowing import Pair, by_kind, followed, side_of, states_of
+from fxrace.core.borrowing import Pair, by_kind, followed, side_of
 from fxrace.core.clocks import clocks_of
 from fxrace.core.detect import Detector
 from fxrace.core.evidence import Evidence
@@ -36,7 +36,7 @@ def _gap_s(pair: Pair) -> float:
 
 def _finding(kind: str, pairs: list[Pair]) -> Finding:
     closest = min(pairs, key=_gap_s)
-    state = states_of(kind)[0]
+    state = closest.states[0]
     return Finding(
         fingerprint=fingerprint(Tier.NEAR_MISS, state=None, regions=(kind,), key=("borrowed",)),
         title=f"near miss: two threads borrow {state.name} in {kind} regions close to each other",

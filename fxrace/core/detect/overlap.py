@@ -8,7 +8,7 @@ are ordered cannot overlap so.
 
 from __future__ import annotations
 
-from fxrace.core.borrowing import Pair, by_kind, lockset, side_of, states_of, unordered
+from fxrace.core.borrowing import Pair, by_kind, lockset, side_of, unordered
 from fxrace.core.detect import Detector
 from fxrace.core.evidence import Evidence
 from fxrace.core.fingerprint import fingerprint
@@ -24,7 +24,7 @@ def find(evidence: Evidence) -> tuple[Finding, ...]:
 
 def _finding(kind: str, pairs: list[Pair]) -> Finding:
     pair = pairs[0]
-    state = states_of(kind)[0]
+    state = pair.states[0]
     first, second = pair.first.thread, pair.second.thread
     return Finding(
         fingerprint=fingerprint(Tier.RACE, state=None, regions=(kind,), key=("borrowed",)),

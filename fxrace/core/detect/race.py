@@ -7,7 +7,7 @@ pairs and of States: they are accessed together and fail together.
 
 from __future__ import annotations
 
-from fxrace.core.borrowing import Pair, by_kind, lockset, side_of, states_of, unordered
+from fxrace.core.borrowing import Pair, by_kind, lockset, side_of, unordered
 from fxrace.core.detect import Detector
 from fxrace.core.evidence import Evidence
 from fxrace.core.fingerprint import fingerprint
@@ -24,7 +24,7 @@ def find(evidence: Evidence) -> tuple[Finding, ...]:
 def _finding(kind: str, pairs: list[Pair]) -> Finding:
     overlapping = [pair for pair in pairs if pair.how is not Meeting.APART]
     shown = (overlapping or pairs)[0]
-    states = states_of(kind)
+    states = shown.states
     counts = f"{len(pairs)} unordered pairs of {kind} regions, {len(overlapping)} overlapped"
     return Finding(
         fingerprint=fingerprint(Tier.RACE, state=None, regions=(kind,), key=("borrowed",)),

@@ -52,6 +52,22 @@ def test_a_swap_and_its_race_are_one_finding_that_names_the_patcher() -> None:
     assert [(side.thread, side.region) for side in finding.sides] == [(A, "trace"), (B, "trace")]
 
 
+def guard(edge: str, *keeps: str) -> Event:
+    return event("guard", A, edge=edge, guard="isolated", keeps=list(keeps))
+
+
+def test_what_a_guard_keeps_per_thread_is_no_race_while_it_is_on() -> None:
+    everything = [state.name for state in states_of("trace")]
+    assert found(guard("on", *everything), *CROSSED) == []
+    assert found(guard("on", *everything), guard("off"), *CROSSED) == ["overlap"]
+    assert found(guard("on", *everything), CROSSED[0], guard("off"), *CROSSED[1:]) == ["overlap"]
+
+
+def test_a_guard_that_keeps_one_state_leaves_the_next_to_race() -> None:
+    first, second = states_of("trace")[:2]
+    assert only(guard("on", first.name), *CROSSED).state == second.name
+
+
 def test_traces_that_nest_race_all_the_same() -> None:
     assert found(*NESTED) == ["race"]
 

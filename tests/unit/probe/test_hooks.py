@@ -28,6 +28,7 @@ from torch.nn.attention import flex_attention as flex
 from torch.utils import _config_module
 from torch.utils import checkpoint as checkpointing
 
+from fxrace import guards
 from fxrace.guards._owner import Owner
 from fxrace.probe import attach
 from fxrace.probe.attach import attached, families
@@ -284,6 +285,23 @@ def nested(x: torch.Tensor, depth: int) -> torch.Tensor:
     if not depth:
         return x * 1.01
     return checkpointing.checkpoint(lambda y: nested(y, depth - 1) + 1, x, use_reentrant=True)
+
+
+def test_a_guard_that_goes_on_and_off_is_on_record(tmp_path: Path) -> None:
+    before = guards.install("private_rng")
+    with watched(tmp_path) as recording, guards.install("compile_once"):
+        before.remove()
+    told = [(event.data["edge"], event.data["guard"]) for event in recording.of("guard")]
+    assert told == [
+        ("on", "private_rng"), ("on", "compile_once"),
+        ("off", "private_rng"), ("off", "compile_once"),
+    ]  # fmt: skip
+
+
+def test_what_a_guard_keeps_per_thread_is_on_record(tmp_path: Path) -> None:
+    with guards.install("isolated"), watched(tmp_path) as recording:
+        (event,) = recording.of("guard")
+    assert "fx.patcher" in event.data["keeps"]
 
 
 def test_who_waits_for_a_guards_lock_is_not_able_to_come(tmp_path: Path) -> None:
