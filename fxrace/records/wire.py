@@ -19,6 +19,7 @@ from fxrace.records.doctor import DoctorDocument
 from fxrace.records.document import DumpDocument, ReplayDocument, RunDocument, SweepDocument
 from fxrace.records.exploration import ExploreDocument, TokenDocument
 from fxrace.records.repro import BisectDocument, ReproDocument
+from fxrace.records.triage import DiffDocument, GateDocument, HistoryDocument
 
 T = TypeVar("T")
 
@@ -35,6 +36,9 @@ DOCUMENTS: Mapping[str, type] = {
     "claims": ClaimsDocument,
     "replay_token": TokenDocument,
     "baseline": Baseline,
+    "diff": DiffDocument,
+    "gate": GateDocument,
+    "history": HistoryDocument,
 }
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
