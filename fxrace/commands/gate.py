@@ -15,7 +15,7 @@ import click
 from fxrace.commands import _documents, _help, _options
 from fxrace.core.baseline import EMPTY, Look, compare, updated
 from fxrace.core.looks import look_at
-from fxrace.core.subjects import subject
+from fxrace.core.subjects import cells, subject
 from fxrace.errors import ExitCode
 from fxrace.records import wire
 from fxrace.records.baseline import Entry
@@ -103,10 +103,9 @@ def _blocks(entry: Entry, *, strict: bool) -> bool:
 
 def _subject(found: Document, what: str | None) -> Subject:
     name = f"run {what}" if what is not None and what.isdecimal() else what
-    if isinstance(found, RunDocument):
-        return subject(found, name=name or "program")
     if not isinstance(found, ReproDocument):
-        return subject(found, name=name or f"run {found.run}")
+        usual = "program" if isinstance(found, RunDocument) else f"run {found.run}"
+        return subject(found, cells(found), name=name or usual)
     rows = [row for row in found.results if row.judgement in _SAYS]
     torches = ", ".join(dict.fromkeys(row.torch for row in found.results))
     return Subject(

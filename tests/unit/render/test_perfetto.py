@@ -98,6 +98,16 @@ def test_the_collision_is_in_both_threads_with_an_arrow() -> None:
     assert (chart.thread(start), chart.thread(end)) == (A[0], B[0])
 
 
+def test_two_causes_of_one_moment_are_both_marked() -> None:
+    rows = (cause(), cause(fingerprint="other", state="fx.tracing_flag"))
+    chart = chrome_trace.read(drawn(EVENTS, *rows))
+    marks = [one for one in chart.slices if one["cat"] == "collision"]
+    assert {(one["name"], one["dur"]) for one in marks} == {
+        ("collision: fx.patcher", 10.0), ("collision: fx.tracing_flag", 10.0)
+    }  # fmt: skip
+    assert len(chart.arrows) == 2
+
+
 def test_changes_of_a_state_are_instants() -> None:
     chart = chrome_trace.read(drawn(EVENTS, cause()))
     (leak,) = (one for one in chart.instants if one["cat"] == "state")
