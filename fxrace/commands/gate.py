@@ -13,7 +13,7 @@ from pathlib import Path
 import click
 
 from fxrace.commands import _documents, _help, _options
-from fxrace.core.baseline import EMPTY, Look, compare, updated
+from fxrace.core.baseline import EMPTY, Look, compare, shown_in, updated
 from fxrace.core.looks import look_at
 from fxrace.core.subjects import cells, subject
 from fxrace.errors import ExitCode
@@ -22,7 +22,6 @@ from fxrace.records.baseline import Entry
 from fxrace.records.document import RunDocument, SweepDocument
 from fxrace.records.exploration import ExploreDocument
 from fxrace.records.repro import Judgement, ReproDocument
-from fxrace.records.suppression import Suppressed
 from fxrace.records.triage import GateDocument, Subject
 from fxrace.render.view import compared
 from fxrace.store.kept import read_baseline, read_suppressions, write_baseline
@@ -58,10 +57,8 @@ def command(
     baseline = EMPTY if update and not path.exists() else read_baseline(path)
     suppressed = read_suppressions(rules)
     found = _documents.named(what, output)
-    done = Suppressed(by={})
-    if not isinstance(found, ReproDocument):
-        found, done = _documents.marked(found, suppressed)
     look = look_at(found)
+    done = _documents.held(suppressed, (e for e in look.entries if shown_in(e)))
     told = compare(baseline, look)
     new = tuple(entry for entry in told.new if entry.fingerprint not in done.by)
     document = GateDocument(

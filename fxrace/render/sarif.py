@@ -78,17 +78,18 @@ def rule_of(row: FindingRow) -> str:
 
 
 def _rule(row: FindingRow) -> Plain:
-    known = row.hazard is not None
-    told = row.title if known else f"a finding of the {row.pattern} detector, of no known hazard"
-    rule: Plain = {
+    """What code scanning asks of a rule: two descriptions, help and tags."""
+    pattern = words.one_line(row.pattern or "finding", 60)
+    told = row.title if row.hazard else f"found by the {pattern} detector, of no known hazard"
+    sure = words.TIERS[row.tier]
+    return {
         "id": rule_of(row),
         "shortDescription": _text(told, 300),
+        "fullDescription": _text(f"{words.one_line(told, 500)} ({sure})", 800),
+        "help": _text(row.remedy or "no remedy is known; replay it to see it again", 1000),
         "defaultConfiguration": {"level": LEVELS[row.tier]},
         "properties": {"tags": ["concurrency", "torch.compile"]},
     }
-    if known and row.remedy:
-        rule["help"] = _text(row.remedy, 1000)
-    return rule
 
 
 def _result(row: FindingRow, document: Document, root: Path, room: stacks.Room) -> Plain:

@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from click.testing import CliRunner, Result
+
+from fxrace import cli
 from fxrace.commands import _options
+from fxrace.errors import ExitCode
 from fxrace.records.finding import Finding, Side, Tier
 from fxrace.records.outcome import Ending, Outcome, Stop, Throughput
 from fxrace.records.trial import Trial
@@ -69,6 +73,18 @@ def add_run(
                 )  # fmt: skip
         if ended:
             store.end_run(run)
+
+
+def call(folder: Path, *words: str) -> Result:
+    """A verb over this folder: ``call(folder, "gate", "--baseline", file)``."""
+    return CliRunner().invoke(cli.main, [words[0], "-o", str(folder), *words[1:]])
+
+
+def baseline_of(folder: Path) -> Path:
+    path = folder / "fxrace-baseline.json"
+    ran = call(folder, "gate", "--baseline", str(path), "--update")
+    assert ran.exit_code == ExitCode.PASS, ran.stderr
+    return path
 
 
 def _speed(slots: float) -> Throughput:

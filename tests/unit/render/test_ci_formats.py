@@ -96,6 +96,8 @@ def test_sarif_is_valid(document: Document) -> None:
     (run,) = log["runs"]
     rules = [rule["id"] for rule in run["tool"]["driver"]["rules"]]
     assert len(rules) == len(set(rules))
+    for rule in run["tool"]["driver"]["rules"]:  # what code scanning asks for beyond the schema
+        assert all(rule[name]["text"] for name in ("shortDescription", "fullDescription", "help"))
     assert len(run["results"]) == len(document.findings)
     for result in run["results"]:
         assert rules[result["ruleIndex"]] == result["ruleId"]
