@@ -8,6 +8,7 @@ has no length of its own; its span is as short as can still be clicked on.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -95,8 +96,7 @@ def lanes(trace: Trace, findings: Iterable[FindingRow]) -> Lanes:
     names: dict[int, Lane] = {}
     for event in trace.events:
         names.setdefault(event.ident, (event.thread, event.ident))
-    found = [_collision(row, trace, names) for row in findings]
-    collisions = tuple(one for one in found if one is not None)
+    collisions = tuple(_apart(_collision(row, trace, names) for row in findings))
     spans = (
         *_regions(trace, end),
         *_waits(trace, end),
@@ -213,6 +213,15 @@ def _collision(row: FindingRow, trace: Trace, names: Mapping[int, Lane]) -> Coll
         if event.thread in threads or (row.state and event.data.get("state") == row.state):
             return Collision(row=row, at_s=event.at_s, lane=names[event.ident], other=None)
     return None
+
+
+def _apart(found: Iterable[Collision | None]) -> Iterator[Collision]:
+    """Collisions of one moment one behind the other, or their arrows would lead to one mark."""
+    before: Counter[float] = Counter()
+    for one in found:
+        if one is not None:
+            yield replace(one, at_s=one.at_s + before[one.at_s] * COLLISION_S)
+            before[one.at_s] += 1
 
 
 def _others(event: Event) -> Sequence[str]:

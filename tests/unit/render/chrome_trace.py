@@ -1,7 +1,7 @@
 """Reads Chrome trace JSON by the rules of its documentation, and refuses what breaks one.
 
-A reader of our own because Perfetto's trace_processor is a binary that is fetched when it is
-first used, which no test may do. Rules: every event has ``ph``, ``pid``, ``tid`` and ``ts``;
+Perfetto's own reader is asked in ``tests/browser``; this one needs no browser and says which rule
+was broken. Rules: every event has ``ph``, ``pid``, ``tid`` and ``ts``;
 ``X`` has a duration; slices of one thread nest; an arrow has a start and an end with one id and
 category, and both lie in a slice; instants have a scope.
 """

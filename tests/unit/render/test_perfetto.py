@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -105,7 +102,7 @@ def test_two_causes_of_one_moment_are_both_marked() -> None:
     assert {(one["name"], one["dur"]) for one in marks} == {
         ("collision: fx.patcher", 10.0), ("collision: fx.tracing_flag", 10.0)
     }  # fmt: skip
-    assert len(chart.arrows) == 2
+    assert len({start["ts"] for start, _ in chart.arrows}) == 2
 
 
 def test_changes_of_a_state_are_instants() -> None:
@@ -161,26 +158,3 @@ def test_the_reader_refuses_what_is_none(broken: str) -> None:
     assert broken in text
     with pytest.raises((AssertionError, KeyError)):
         chrome_trace.read(text.replace(broken, '"ph":"Q"' if "ph" in broken else '"s":"z"', 1))
-
-
-COLLISION = """
-SELECT thread.name AS thread, slice.name AS name FROM slice
-JOIN thread_track ON slice.track_id = thread_track.id JOIN thread USING (utid)
-WHERE slice.category = 'collision' AND slice.dur > 0
-"""
-
-
-def test_perfettos_own_reader_finds_the_collision(tmp_path: Path) -> None:
-    """Needs ``pip install perfetto`` and its trace_processor_shell, which pip does not bring."""
-    binary = os.environ.get("FXRACE_TRACE_PROCESSOR") or shutil.which("trace_processor_shell")
-    if binary is None:
-        pytest.skip("no trace_processor_shell: name one in FXRACE_TRACE_PROCESSOR")
-    processor = pytest.importorskip("perfetto.trace_processor", reason="pip install perfetto")
-    path = tmp_path / "trace.json"
-    path.write_text(drawn(EVENTS, cause()))
-    config = processor.TraceProcessorConfig(bin_path=binary)
-    with processor.TraceProcessor(trace=str(path), config=config) as opened:
-        rows = [(row.thread, row.name) for row in opened.query(COLLISION)]
-        problems = list(opened.query("SELECT * FROM stats WHERE severity = 'error' AND value > 0"))
-    assert sorted(rows) == [(A[0], "collision: fx.patcher"), (B[0], "collision: fx.patcher")]
-    assert problems == []
