@@ -167,7 +167,8 @@ def _rate(tally: Tally | None) -> str:
 
 
 def _counts(verdicts: Mapping[str, int]) -> str:
-    return ", ".join(f"{number} {verdict}" for verdict, number in verdicts.items()) or "nothing"
+    told = ", ".join(f"{number} {verdict}" for verdict, number in verdicts.items())
+    return words.one_line(told, 200) or "nothing"
 
 
 def _more(number: int, noun: str) -> Iterable[str]:
