@@ -13,11 +13,13 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from fxrace.records.baseline import Baseline
 from fxrace.records.claims import ClaimsDocument
 from fxrace.records.doctor import DoctorDocument
 from fxrace.records.document import DumpDocument, ReplayDocument, RunDocument, SweepDocument
 from fxrace.records.exploration import ExploreDocument, TokenDocument
 from fxrace.records.repro import BisectDocument, ReproDocument
+from fxrace.records.triage import DiffDocument, GateDocument, HistoryDocument
 
 T = TypeVar("T")
 
@@ -33,6 +35,10 @@ DOCUMENTS: Mapping[str, type] = {
     "explore": ExploreDocument,
     "claims": ClaimsDocument,
     "replay_token": TokenDocument,
+    "baseline": Baseline,
+    "diff": DiffDocument,
+    "gate": GateDocument,
+    "history": HistoryDocument,
 }
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
