@@ -17,6 +17,7 @@ from fxrace.records.claims import ClaimsDocument
 from fxrace.records.doctor import DoctorDocument
 from fxrace.records.document import DumpDocument, ReplayDocument, RunDocument, SweepDocument
 from fxrace.records.exploration import ExploreDocument, TokenDocument
+from fxrace.records.page import PageDocument
 from fxrace.records.repro import BisectDocument, ReproDocument
 
 T = TypeVar("T")
@@ -33,6 +34,7 @@ DOCUMENTS: Mapping[str, type] = {
     "explore": ExploreDocument,
     "claims": ClaimsDocument,
     "replay_token": TokenDocument,
+    "page": PageDocument,
 }
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
