@@ -167,7 +167,6 @@ class Point:
     ``PageDocument.cells``; ``front`` is True where no other is both safer and faster.
     """
 
-    label: str
     cells: tuple[int, ...]
     k: int
     n: int
@@ -181,7 +180,8 @@ class Point:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PageDocument:
     """The data of a sweep's page. ``axes`` are those of which a cell has a value, ``varied`` the
-    ones with more than one. ``hung`` are digests whose stacks are on the page.
+    ones with more than one; ``condition`` is the axis that no program chooses (pressure). ``hung``
+    are digests whose stacks are on the page.
     """
 
     schema: str
@@ -191,6 +191,7 @@ class PageDocument:
     varied: tuple[str, ...]
     rows: str
     columns: str
+    condition: str
     verdicts: tuple[VerdictLine, ...]
     texts: tuple[str, ...]
     cells: tuple[CellLine, ...]

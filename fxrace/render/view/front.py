@@ -14,28 +14,34 @@ from fxrace.render.view import grid, words
 from fxrace.render.view.answer import CONDITION, Configuration, configurations, named
 
 
-def points(document: SweepDocument) -> tuple[Point, ...]:
-    """The configurations that were judged, the front first, then by speed."""
+def points(document: SweepDocument) -> tuple[tuple[str, Point], ...]:
+    """(name, point) of each configuration that was judged: the front first, then by speed."""
     every = [one for one in configurations(document) if one.failures.n]
     cells = _cells_of(document)
     names = grid.varied(document.axes, [one.knobs for one in every])
     crowded = any(t.throughput and t.throughput.oversubscribed for t in document.trials)
     front = {id(one) for one in _front(every)}
     made = [
-        Point(
-            label=words.one_line(named(one.knobs, names), 200) or "the one configuration",
-            cells=cells[grid.key(one.knobs)],
-            k=one.failures.k,
-            n=one.failures.n,
-            low=one.failures.low,
-            high=one.failures.high,
-            speed=_speed(one),
-            front=id(one) in front,
-            oversubscribed=crowded,
+        (
+            words.one_line(named(one.knobs, names), 200) or "the one configuration",
+            Point(
+                cells=cells[grid.key(one.knobs)],
+                k=one.failures.k,
+                n=one.failures.n,
+                low=one.failures.low,
+                high=one.failures.high,
+                speed=_speed(one),
+                front=id(one) in front,
+                oversubscribed=crowded,
+            ),
         )
         for one in every
     ]
-    return tuple(sorted(made, key=lambda p: (not p.front, -(p.speed or (0.0,))[0], p.k / p.n)))
+    return tuple(sorted(made, key=lambda pair: _order(pair[1])))
+
+
+def _order(point: Point) -> tuple[bool, float, float]:
+    return not point.front, -(point.speed or (0.0,))[0], point.k / point.n
 
 
 def _front(every: Sequence[Configuration]) -> list[Configuration]:

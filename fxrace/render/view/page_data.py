@@ -17,12 +17,13 @@ from fxrace.records.page import (
     CellLine,
     FindingLine,
     PageDocument,
+    Point,
     Timeline,
     TrialLine,
     VerdictLine,
 )
 from fxrace.render.view import grid, words
-from fxrace.render.view.front import points
+from fxrace.render.view.answer import CONDITION
 
 SCHEMA, SCHEMA_VERSION = "fxrace.page", 1
 TEXTS, SYMPTOM, NOTE, LEAST = 300_000, 260, 120, 40
@@ -54,6 +55,7 @@ def page_data(
     document: SweepDocument,
     *,
     anchors: Mapping[str, str],
+    points: Sequence[Point],
     timelines: Mapping[str, Timeline],
     hung: Sequence[str],
 ) -> PageDocument:
@@ -76,6 +78,7 @@ def page_data(
         varied=tuple(words.one_line(name, 60) for name in varied),
         rows=next(iter(shown), ""),
         columns=next(iter(list(shown)[1:]), ""),
+        condition=CONDITION,
         verdicts=_verdicts(),
         cells=tuple(_cell(row, axes) for row in rows),
         trials=tuple(_trials(document, rows, texts)),
@@ -88,7 +91,7 @@ def page_data(
             )
             for row in document.findings
         ),
-        points=points(document),
+        points=tuple(points),
         timelines=_fitting(timelines),
         hung=tuple(hung),
         texts=texts.every(),
