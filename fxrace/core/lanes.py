@@ -85,18 +85,30 @@ def _from_engine(event: Event) -> bool:
 
 
 def _spans(trace: Trace, lane_of: dict[int, int], texts: _Texts) -> Iterator[Span]:
+    """Regions, then waits: a wait lies one deeper than the regions that its thread is in."""
+    deep: dict[int, list[int]] = {}
     for region in regions(trace):
         yield _span(region, lane_of[region.ident], texts)
-    waiting: dict[tuple[int, str], Event] = {}
+        for position, step in ((region.entered, 1), (region.left, -1)):
+            if position is not None:
+                deep.setdefault(region.ident, []).append(step * (position + 1))
+    waiting: dict[tuple[int, str], tuple[Event, int]] = {}
     kind = texts.number(LOCK_WAIT)
-    for event in trace.of("lock"):
+    for position, event in enumerate(trace.events):
+        if event.kind != "lock":
+            continue
         key = (event.ident, str(event.data.get("lock")))
         if event.data.get("edge") == "wait":
-            waiting[key] = event
+            open_ = sum(_sign(p) for p in deep.get(event.ident, ()) if abs(p) <= position)
+            waiting[key] = event, open_
         elif key in waiting:
-            yield _wait(waiting.pop(key), event.at_s, lane_of, kind, texts)
-    for event in waiting.values():
-        yield _wait(event, None, lane_of, kind, texts)
+            yield _wait(*waiting.pop(key), event.at_s, lane_of, (kind, texts))
+    for event, open_ in waiting.values():
+        yield _wait(event, open_, None, lane_of, (kind, texts))
+
+
+def _sign(number: int) -> int:
+    return 1 if number > 0 else -1
 
 
 def _span(region: Region, lane: int, texts: _Texts) -> Span:
@@ -106,12 +118,14 @@ def _span(region: Region, lane: int, texts: _Texts) -> Span:
 
 
 def _wait(
-    event: Event, end_s: float | None, lane_of: dict[int, int], kind: int, texts: _Texts
+    event: Event, depth: int, end_s: float | None, lane_of: dict[int, int], named: tuple[int, _Texts]
 ) -> Span:
+    kind, texts = named
     owner = event.data.get("owner")
     told = f"{event.data.get('lock')}, held by {owner}" if owner else str(event.data.get("lock"))
     end = None if end_s is None else round(end_s, 6)
-    return Span(lane_of[event.ident], round(event.at_s, 6), end, 0, kind, texts.number(told))
+    begin = round(event.at_s, 6)
+    return Span(lane_of[event.ident], begin, end, depth, kind, texts.number(told))
 
 
 def _longest(spans: list[Span], most: int) -> tuple[Span, ...]:

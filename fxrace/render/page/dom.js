@@ -114,7 +114,9 @@ function reveal(target) {
     : target;
   if (!heading.hasAttribute("tabindex")) heading.setAttribute("tabindex", "-1");
   heading.focus({ preventScroll: true });
-  target.scrollIntoView({ block: "start" });
+  target.scrollIntoView({ block: "start", behavior: "instant" });
+  // What lies above is laid out only now that it was passed: its true height moves the target.
+  requestAnimationFrame(() => target.scrollIntoView({ block: "start", behavior: "instant" }));
 }
 
 /** The element that the fragment names, if there is one. */

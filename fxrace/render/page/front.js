@@ -69,7 +69,7 @@ function frontOption(points) {
     yAxis: axisStyle({ type: "value", name: "trials failed, %", min: 0, max: 100 }),
     series: [
       { type: "custom", renderItem: whiskers(points), data: data.map((one) => one.value), silent: true, z: 1, clip: true },
-      { type: "custom", renderItem: frontLine(front), data: front.length > 1 ? [[0, 0]] : [], silent: true, z: 2 },
+      { type: "custom", renderItem: frontLine(front), data: front.length > 1 ? [[front[0].speed[0], 0]] : [], silent: true, z: 2 },
       { type: "scatter", data, z: 3, cursor: "pointer" },
     ],
   };

@@ -140,10 +140,10 @@ function spanTable(view) {
 function timelineOf(record) {
   const marks = record.marks.map(([lane, at, kind, told]) => ({ lane, at, kind, told }));
   const view = { record, spans: spansOf(record), marks, found: null, hits: [], at: -1, chart: null, from: 0, to: record.end_s };
-  view.depths = record.lanes.map((_, lane) => Math.max(1, ...view.spans.filter((s) => s.lane === lane).map((s) => s.depth + 1)));
+  layLanes(view);
   const title = "Timeline: arrow keys move, plus and minus zoom, 0 shows all, c the collision; the table below says the same";
   view.element = el("div", { class: "chart timeline", tabindex: "0", role: "application", "aria-label": title });
-  view.element.style.height = `${96 + view.depths.reduce((sum, deep) => sum + 34 + 20 * deep, 0)}px`;
+  view.element.style.height = `${view.height + 84}px`;
   view.element.addEventListener("keydown", (event) => {
     if (!KEYS[event.key] || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();

@@ -1,6 +1,10 @@
 // How a timeline looks: a band per thread, regions as boxes by depth, waits as dashed frames.
+// One unit of the y axis is one pixel, so that a thread with little to show takes little room.
 
 const DEEP = 6;
+const BOX = 20;
+const LANE_HEAD = 20;
+const LANE_FOOT = 8;
 const GROUPS = {
   compile: ["compile", "aot", "inductor", "triton", "lazy_backward", "cudagraph", "export"],
   trace: ["trace", "make_fx", "non_strict", "fake"],
@@ -38,12 +42,9 @@ function spanTold(record, span) {
 function drawSpan(view) {
   return (params, api) => {
     const span = view.spans[params.dataIndex];
-    const band = api.size([0, 1])[1];
-    const deepest = view.depths[span.lane];
-    const height = Math.min(22, (band - 22) / deepest);
-    const [x, middle] = api.coord([span.begin, span.lane]);
-    const right = api.coord([span.end, span.lane])[0];
-    const box = { x, y: middle - band / 2 + 18 + span.depth * height, width: Math.max(right - x, 2), height: height - 2 };
+    const [x, y] = api.coord([span.begin, view.tops[span.lane] + LANE_HEAD + span.depth * BOX]);
+    const right = api.coord([span.end, 0])[0];
+    const box = { x, y, width: Math.max(right - x, 2), height: BOX - 2 };
     const area = params.coordSys;
     const from = Math.max(box.x, area.x);
     const till = Math.min(box.x + box.width, area.x + area.width);
@@ -74,12 +75,10 @@ function drawMark(view) {
   return (params, api) => {
     const mark = view.marks[params.dataIndex];
     const area = params.coordSys;
-    const [x, middle] = api.coord([mark.at, mark.lane]);
+    const [x, top] = api.coord([mark.at, view.tops[mark.lane]]);
     if (x < area.x || x > area.x + area.width) return null;
-    const band = api.size([0, 1])[1];
     const hue = view.colours[mark.kind];
     const quiet = mark.kind === "phase" || mark.kind === "step";
-    const top = middle - band / 2;
     const sign = {
       type: "text", x, y: top + 3,
       style: { text: MARK_SIGNS[mark.kind], fill: hue, fontSize: quiet ? 10 : 13, align: "center", fontWeight: "bold" },
@@ -93,8 +92,41 @@ function drawMark(view) {
   };
 }
 
+/** The name of a thread left of its band, and a line above it. */
+function drawLane(view) {
+  return (params, api) => {
+    const [thread, , kind] = view.record.lanes[params.dataIndex];
+    const area = params.coordSys;
+    const y = api.coord([0, view.tops[params.dataIndex]])[1];
+    const name = kind === "device" ? `${thread} (autograd)` : thread;
+    const style = { text: name, fill: view.colours.ink, fontSize: 12, fontFamily: FONT, align: "right", width: area.x - 14, overflow: "truncate" };
+    const rule = { x1: 0, x2: area.x + area.width, y1: y, y2: y };
+    return {
+      type: "group",
+      silent: true,
+      children: [
+        { type: "text", x: area.x - 8, y: y + 4, style },
+        { type: "line", shape: rule, style: { stroke: view.colours.line, lineWidth: params.dataIndex ? 1 : 0 } },
+      ],
+    };
+  };
+}
+
+/** Where each band begins and how high all of them are, in pixels. */
+function layLanes(view) {
+  let top = 0;
+  view.tops = view.record.lanes.map((_, lane) => {
+    const own = view.spans.filter((span) => span.lane === lane);
+    const deep = own.length ? Math.max(...own.map((span) => span.depth + 1)) : 0;
+    const here = top;
+    top += LANE_HEAD + deep * BOX + LANE_FOOT;
+    return here;
+  });
+  view.height = top;
+}
+
 function viewColours() {
-  const found = { on: colour("on") };
+  const found = { on: colour("on"), ink: colour("ink"), line: colour("line") };
   for (const group of Object.keys(GROUP_COLOURS)) found[group] = colour(GROUP_COLOURS[group]);
   for (const kind of Object.keys(MARK_COLOURS)) found[kind] = colour(MARK_COLOURS[kind]);
   return found;
@@ -103,20 +135,16 @@ function viewColours() {
 function timelineOption(view) {
   view.colours = viewColours();
   const record = view.record;
-  const names = record.lanes.map(([thread, , kind]) => (kind === "device" ? `${thread}\n(autograd)` : thread));
   const narrow = view.element.clientWidth < 560;
   return {
     animation: false,
-    grid: { left: narrow ? 70 : 112, right: 14, top: 8, bottom: 64 },
-    tooltip: tooltipStyle((params) => (params.seriesIndex ? view.marks[params.dataIndex].told : spanTold(record, view.spans[params.dataIndex]))),
+    grid: { left: narrow ? 82 : 124, right: 22, top: 8, height: view.height },
+    tooltip: tooltipStyle((params) => (params.seriesIndex === 1 ? view.marks[params.dataIndex].told : spanTold(record, view.spans[params.dataIndex]))),
     xAxis: axisStyle({
-      type: "value", min: 0, max: record.end_s, name: "seconds", nameLocation: "middle", nameGap: 24,
-      axisLabel: { color: colour("ink"), hideOverlap: true, formatter: (value) => String(Number(value.toFixed(4))) },
+      type: "value", position: "bottom", min: 0, max: record.end_s, name: "seconds", nameLocation: "middle", nameGap: 24, axisLine: { show: false, onZero: false }, axisTick: { show: false },
+      axisLabel: { color: colour("ink"), hideOverlap: true, showMaxLabel: false, formatter: (value) => String(Number(value.toFixed(4))) },
     }),
-    yAxis: axisStyle({
-      type: "category", data: names, inverse: true, axisTick: { show: false },
-      axisLabel: { color: colour("ink"), width: narrow ? 58 : 100, overflow: "truncate", fontFamily: FONT },
-    }),
+    yAxis: { type: "value", min: 0, max: view.height, inverse: true, show: false },
     dataZoom: [
       { type: "inside", xAxisIndex: 0, filterMode: "none", zoomOnMouseWheel: "ctrl", moveOnMouseWheel: false, preventDefaultMouseMove: false },
       {
@@ -128,6 +156,7 @@ function timelineOption(view) {
     series: [
       { type: "custom", renderItem: drawSpan(view), encode: { x: [1, 2], y: 0 }, data: view.spans.map((s) => [s.lane, s.begin, s.end]), clip: true },
       { type: "custom", renderItem: drawMark(view), encode: { x: 1, y: 0 }, data: view.marks.map((m) => [m.lane, m.at]), z: 5 },
+      { type: "custom", renderItem: drawLane(view), encode: { x: [] }, data: record.lanes.map((_, lane) => [0, lane]), silent: true, z: 1 },
     ],
   };
 }

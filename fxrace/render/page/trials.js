@@ -26,6 +26,10 @@ function trialName(trial) {
   return trial.cell < 0 ? "single-threaded reference" : cellName(cells[trial.cell]);
 }
 
+function knobOf(trial, axis) {
+  return trial.cell < 0 ? "reference" : knob(cells[trial.cell], axis);
+}
+
 function wantedTrials() {
   return trials.filter(
     (trial) =>
@@ -39,17 +43,16 @@ function wantedTrials() {
 const COLUMNS = [
   ["gravity", "verdict", ""],
   ["digest", "trial", ""],
-  ["name", "configuration", ""],
+  ...page.varied.map((axis) => [`axis ${axis}`, axis, ""]),
   ["repeat", "repeat", "number"],
   ["duration", "took", "number"],
   ["speed", "slots/s", "number"],
-  ["compiles", "compiles", "number"],
-  ["memory", "peak memory", "number"],
   ["symptom", "message", ""],
 ];
 
 function sortedTrials(found) {
-  const key = list.column === "name" ? trialName : (trial) => trial[list.column];
+  const axis = list.column.startsWith("axis ") ? list.column.slice(5) : null;
+  const key = axis ? (trial) => knobOf(trial, axis) : (trial) => trial[list.column];
   const keyed = found.map((trial) => [key(trial), trial]);
   const blank = (value) => value === null || value === "";
   keyed.sort((a, b) => {
@@ -66,12 +69,10 @@ function trialRow(trial) {
     "tr", {},
     el("td", {}, mark(trial.verdict), ` ${trial.verdict.name}`),
     el("td", {}, link),
-    el("td", { class: "wide" }, ...breaking(trialName(trial))),
+    ...page.varied.map((axis) => el("td", {}, knobOf(trial, axis))),
     number(String(trial.repeat)),
     number(seconds(trial.duration)),
     number(trial.speed === null ? "–" : figure(trial.speed)),
-    number(String(trial.compiles)),
-    number(size(trial.memory)),
     el("td", { class: "message" }, trial.symptom || trial.note),
   );
 }

@@ -50,7 +50,7 @@ def _arrow(a: tuple[float, float], b: tuple[float, float], lock: str, name: str)
     (ax, ay), (bx, by) = a, b
     long = math.hypot(bx - ax, by - ay)
     dx, dy = (bx - ax) / long, (by - ay) / long
-    mx, my = (ax + bx) / 2 - dy * long * 0.18, (ay + by) / 2 + dx * long * 0.18
+    mx, my = (ax + bx) / 2 + dy * long * 0.24, (ay + by) / 2 - dx * long * 0.24
     start = _toward(a, (mx, my), NODE + 1)
     end = _toward(b, (mx, my), NODE + 3)
     label = escape(words.one_line(lock, 200)[-LOCK:])
