@@ -77,9 +77,7 @@ def _timeline(trace: Trace, trial: TrialRow, findings: Iterable[FindingRow]) -> 
     return timeline(trace, _collisions(trace, own))
 
 
-def _collisions(
-    trace: Trace, findings: Iterable[FindingRow]
-) -> Iterator[tuple[int, float, str]]:
+def _collisions(trace: Trace, findings: Iterable[FindingRow]) -> Iterator[tuple[int, float, str]]:
     for row in findings:
         if found := collision(trace, row):
             yield found.late.ident, found.late.entered_s, row.title

@@ -23,7 +23,8 @@ def write_report(document: SweepDocument, output: Path) -> SweepDocument:
     """
     path = (output / f"report-{document.run}.html").absolute()
     document = replace(document, report=str(path))
-    _written(html.render(document, _exhibits.of_sweep(document, output)), path, output / LATEST)
+    text = html.render(document, _exhibits.of_sweep(document, output))
+    _written(text, path, output / LATEST)
     return document
 
 
@@ -31,7 +32,11 @@ def write_exploration(document: ExploreDocument, output: Path) -> ExploreDocumen
     """The same for an exploration: ``explore-<run>.html`` and ``explore.html``."""
     path = (output / f"explore-{document.run}.html").absolute()
     document = replace(document, report=str(path))
-    _written(exploration.render(document, _exhibits.of_exploration(document)), path, output / LATEST_EXPLORATION)
+    _written(
+        exploration.render(document, _exhibits.of_exploration(document)),
+        path,
+        output / LATEST_EXPLORATION,
+    )
     return document
 
 

@@ -118,7 +118,11 @@ def _span(region: Region, lane: int, texts: _Texts) -> Span:
 
 
 def _wait(
-    event: Event, depth: int, end_s: float | None, lane_of: dict[int, int], named: tuple[int, _Texts]
+    event: Event,
+    depth: int,
+    end_s: float | None,
+    lane_of: dict[int, int],
+    named: tuple[int, _Texts],
 ) -> Span:
     kind, texts = named
     owner = event.data.get("owner")

@@ -7,7 +7,7 @@ order of the record alone. It is the later entry, for without it the first would
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from fxrace.core.timeline import Region, regions
@@ -16,7 +16,7 @@ from fxrace.records.event import Event, Trace
 from fxrace.records.finding import Side, Tier
 from fxrace.records.page import Moment
 
-#: How many decisive events there are at most, and among how many regions of a thread they are sought.
+#: The most decisive events, and the most regions of a thread that they are sought among.
 MOST, SEARCHED = 6, 500
 
 
@@ -41,9 +41,8 @@ def collision(trace: Trace, finding: FindingRow) -> Collision | None:
     if not met:
         return None
     limit = next((i for i, event in enumerate(trace.events) if event.kind == "raised"), None)
-    early, late = sorted(
-        min(met, key=lambda pair: _distance(pair, limit)), key=lambda region: region.entered
-    )
+    best = min(met, key=lambda pair: _distance(pair, limit))
+    early, late = sorted(best, key=lambda region: region.entered)
     return Collision(early=early, late=late)
 
 
@@ -74,17 +73,16 @@ def told_moments(finding: FindingRow) -> tuple[Moment, ...]:
     return tuple(shown)
 
 
-def _events(
-    trace: Trace, finding: FindingRow, found: Collision
-) -> Iterator[tuple[int, Moment]]:
+def _events(trace: Trace, finding: FindingRow, found: Collision) -> Iterator[tuple[int, Moment]]:
     """(position in the record, event), in no order."""
     sides = {side.thread: number for number, side in reversed(list(enumerate(finding.sides[:2])))}
     for region in (found.early, found.late):
         side = sides[region.thread]
         what = f"{region.kind} of {region.name}"
         swap = region is found.late
-        yield region.entered, Moment(
-            side=side, told=f"enters {what}", at_s=region.entered_s, swap=swap
+        yield (
+            region.entered,
+            Moment(side=side, told=f"enters {what}", at_s=region.entered_s, swap=swap),
         )
         if region.left is not None:
             yield region.left, Moment(side=side, told=f"leaves {what}", at_s=region.left_s)
@@ -111,7 +109,7 @@ def _together(first: Region, second: Region) -> bool:
     return early.left is None or late.entered < early.left
 
 
-def _distance(pair: tuple[Region, Region], limit: int | None) -> tuple[bool, int, int]:
+def _distance(pair: Sequence[Region], limit: int | None) -> tuple[bool, int, int]:
     """Smaller is likelier to be the cause: before the error, outermost, first."""
     late = max(region.entered for region in pair)
     return limit is not None and late > limit, sum(region.depth for region in pair), late

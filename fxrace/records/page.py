@@ -143,7 +143,7 @@ class TrialLine(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FindingLine:
-    """A finding as trials refer to it. ``anchor`` is the id of its card, empty where it has none."""
+    """A finding as trials refer to it. ``anchor`` is the id of its card, empty for no card."""
 
     fingerprint: str
     title: str

@@ -23,6 +23,4 @@ def render(document: SweepDocument, exhibits: Exhibits | None = None) -> str:
     Without exhibits it lacks timelines, scripts and the catalogue, and says so.
     """
     shown = page(document, exhibits or Exhibits())
-    return sheet(
-        "report.html", SCRIPTS, document=document, page=shown, data=embedded(shown.data)
-    )
+    return sheet("report.html", SCRIPTS, document=document, page=shown, data=embedded(shown.data))

@@ -23,7 +23,8 @@ from fxrace.render.exploration import markdown
 from fxrace.render.view import words
 from fxrace.render.view.stacks import Room, Stack
 
-SCRIPTS = 200_000
+#: Characters of scripts and of issue texts that a page has room for, and what each has at least.
+SCRIPTS, ISSUES, LEAST = 200_000, 100_000, 600
 _PLAIN = re.compile(r"[^A-Za-z0-9_.:-]")
 
 
@@ -55,7 +56,7 @@ class Cards:
     def __init__(self, exhibits: Exhibits, environment: Environment, room: Room) -> None:
         self._exhibits, self._environment, self._room = exhibits, environment, room
         self._hazards = {hazard.slug: hazard for hazard in exhibits.hazards}
-        self._scripts = SCRIPTS
+        self._scripts, self._issues = SCRIPTS, ISSUES
 
     def card(self, row: FindingRow, seen_in: Iterable[tuple[str, str]], anchor: str) -> Card:
         """The card of one finding."""
@@ -67,17 +68,28 @@ class Cards:
         return Card(
             anchor=anchor,
             row=row,
-            cause=_cause(row, state, hazard),
+            cause=_cause(state, hazard),
             state=state,
             hazard=hazard,
             stacks=tuple(self._room.fold(side.stack) for side in row.sides),
             moments=self._exhibits.moments.get(row.fingerprint) or told_moments(row),
             seen_in=tuple(seen_in),
             script=script,
-            issue=_issue(row, self._environment, bool(script)),
+            issue=self._issue(row, script),
             suppression=words.safe(suppression_text(row), 2000),
             left_out=bool(whole) and not script,
         )
+
+
+    def _issue(self, row: FindingRow, script: str) -> tuple[str, str]:
+        """The text round the script; all of it in front where there is none."""
+        mark = secrets.token_hex(16)
+        whole = markdown.render(row, self._environment, mark if script else None)
+        before, _, after = (
+            words.safe(part, max(self._issues, LEAST)) for part in whole.partition(mark)
+        )
+        self._issues -= len(before) + len(after)
+        return before, after
 
 
 def anchors(rows: Sequence[FindingRow]) -> dict[str, str]:
@@ -90,7 +102,7 @@ def anchors(rows: Sequence[FindingRow]) -> dict[str, str]:
     return found
 
 
-def _cause(row: FindingRow, state: State | None, hazard: Hazard | None) -> str:
+def _cause(state: State | None, hazard: Hazard | None) -> str:
     """Why, in a sentence or two, from the registry and the catalogue; the title says what."""
     told = []
     if hazard is not None:
@@ -101,11 +113,3 @@ def _cause(row: FindingRow, state: State | None, hazard: Hazard | None) -> str:
         told.append("No known hazard has this pattern: this may be the first report of it.")
     return " ".join(told)
 
-
-def _issue(row: FindingRow, environment: Environment, script: bool) -> tuple[str, str]:
-    """The text round the script; all of it in front where there is none."""
-    if not script:
-        return markdown.render(row, environment, None), ""
-    mark = secrets.token_hex(16)
-    before, _, after = markdown.render(row, environment, mark).partition(mark)
-    return before, after

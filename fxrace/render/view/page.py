@@ -1,4 +1,4 @@
-"""What the HTML report of a sweep shows, as plain values: every decision is here, none in the template.
+"""What the report of a sweep shows, as plain values: every decision is here, none in the template.
 
 The surprise is the budget: a sweep of 500 trials with endless messages must still open as one
 small file, so what a reader would not read is counted instead of printed.
@@ -22,7 +22,7 @@ from fxrace.render.view.page_data import page_data
 from fxrace.render.view.stacks import Room, Stack
 from fxrace.render.view.versions import Versions, versions
 
-FINDINGS, ALIKE, STACKED_TRIALS, THREADS, STACKS = 40, 30, 10, 16, 250_000
+FINDINGS, ALIKE, STACKED_TRIALS, THREADS, STACKS = 24, 30, 8, 12, 200_000
 ONE = "the one configuration"
 
 
@@ -97,7 +97,9 @@ def page(document: SweepDocument, exhibits: Exhibits) -> Page:
     room = Room(STACKS)
     maker = Cards(exhibits, document.environment, room)
     links = anchors(shown)
-    cards = [maker.card(row, _seen_in(row, document, names), links[row.fingerprint]) for row in shown]
+    cards = [
+        maker.card(row, _seen_in(row, document, names), links[row.fingerprint]) for row in shown
+    ]
     placed = points(document)
     hung = tuple(_stuck(trial, exhibits, names, room) for trial in stuck[:STACKED_TRIALS])
     return Page(

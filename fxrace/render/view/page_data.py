@@ -26,7 +26,7 @@ from fxrace.render.view import grid, words
 from fxrace.render.view.answer import CONDITION
 
 SCHEMA, SCHEMA_VERSION = "fxrace.page", 1
-TEXTS, SYMPTOM, NOTE, LEAST = 300_000, 260, 120, 40
+TEXTS, SYMPTOM, NOTE, LEAST = 200_000, 260, 120, 40
 TIMELINES = 450_000
 _VERDICTS = {verdict: number for number, verdict in enumerate(words.SEVERITY)}
 
@@ -143,9 +143,7 @@ def _cell(row: CellRow, axes: Mapping[str, tuple[str, ...]]) -> CellLine:
     )
 
 
-def _trials(
-    document: SweepDocument, rows: Sequence[CellRow], texts: Texts
-) -> list[TrialLine]:
+def _trials(document: SweepDocument, rows: Sequence[CellRow], texts: Texts) -> list[TrialLine]:
     cells = {grid.key(row.knobs): number for number, row in enumerate(rows)}
     causes = {row.fingerprint: number for number, row in enumerate(document.findings)}
     return [_trial(trial, cells, causes, texts) for trial in document.trials]
@@ -179,7 +177,9 @@ def _fitting(timelines: Mapping[str, Timeline]) -> dict[str, Timeline]:
     for digest, one in timelines.items():
         clean = replace(
             one,
-            lanes=tuple(lane._replace(thread=words.one_line(lane.thread, 60)) for lane in one.lanes),
+            lanes=tuple(
+                lane._replace(thread=words.one_line(lane.thread, 60)) for lane in one.lanes
+            ),
             marks=tuple(mark._replace(told=words.one_line(mark.told, 200)) for mark in one.marks),
             texts=tuple(words.one_line(text, 100) for text in one.texts),
         )

@@ -1,7 +1,7 @@
 """Waits drawn: threads as numbered nodes on a circle, an arrow from each to what it waits for.
 
-Decoration for the eye: every edge stands beside it in words, with its stack. Only attributes are
-used, never inline styles, which the page forbids itself.
+Decoration for the eye: every edge stands beside it in words, with its stack. An arrow bears the
+last part of a lock's name. Only attributes are used, never inline styles: the page forbids them.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def _arrow(a: tuple[float, float], b: tuple[float, float], lock: str, name: str)
     mx, my = (ax + bx) / 2 + dy * long * 0.24, (ay + by) / 2 - dx * long * 0.24
     start = _toward(a, (mx, my), NODE + 1)
     end = _toward(b, (mx, my), NODE + 3)
-    label = escape(words.one_line(lock, 200)[-LOCK:])
+    label = escape(words.one_line(lock, 200).rpartition(".")[2][-LOCK:])
     tx, ty = (start[0] + 2 * mx + end[0]) / 4, (start[1] + 2 * my + end[1]) / 4
     return (
         f'<path class="r-edge" marker-end="url(#{escape(name)})" d="M{start[0]:.0f} {start[1]:.0f}'

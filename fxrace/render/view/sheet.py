@@ -60,12 +60,16 @@ def sheet(template: str, scripts: Scripts, *, data: str = "{}", **values: Any) -
         "base-uri": "'none'",
         "form-action": "'none'",
     }
-    text = _templates().get_template(template).render(
-        style=Markup(style),
-        policy=_told(policy),
-        scripts=tuple(map(Markup, texts)),
-        data=Markup(data),
-        **values,
+    text = (
+        _templates()
+        .get_template(template)
+        .render(
+            style=Markup(style),
+            policy=_told(policy),
+            scripts=tuple(map(Markup, texts)),
+            data=Markup(data),
+            **values,
+        )
     )
     return text.encode("utf-8", "backslashreplace").decode()
 
