@@ -34,9 +34,9 @@ def render(finding: FindingRow, environment: Environment, script: str | None) ->
 
 
 def _told(finding: FindingRow) -> str:
-    known = (
-        f"Known as `{words.one_line(finding.hazard, 100)}`." if finding.hazard else "No public report is known to us."
-    )
+    known = "No public report is known to us."
+    if finding.hazard:
+        known = f"Known as `{words.one_line(finding.hazard, 100)}`."
     rate = f" Replayed {words.rate(finding.reliability)}." if finding.reliability.n else ""
     return f"{known}{rate} Fingerprint `{words.one_line(finding.fingerprint, 80)}`."
 

@@ -113,10 +113,20 @@ function reveal(target) {
     ? target.querySelector("[tabindex='-1']") || target
     : target;
   if (!heading.hasAttribute("tabindex")) heading.setAttribute("tabindex", "-1");
-  heading.focus({ preventScroll: true });
-  target.scrollIntoView({ block: "start", behavior: "instant" });
+  const arrive = () => {
+    target.scrollIntoView({ block: "start", behavior: "instant" });
+    heading.focus({ preventScroll: true });
+  };
+  arrive();
   // What lies above is laid out only now that it was passed: its true height moves the target.
-  requestAnimationFrame(() => target.scrollIntoView({ block: "start", behavior: "instant" }));
+  requestAnimationFrame(arrive);
+}
+
+/** Begins at the fragment. The browser does so too, once all is loaded, and takes the focus away. */
+function arriveFirst(arrive) {
+  if (!location.hash) return;
+  arrive();
+  addEventListener("load", () => setTimeout(() => named() && reveal(named())));
 }
 
 /** The element that the fragment names, if there is one. */

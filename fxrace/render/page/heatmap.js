@@ -109,7 +109,7 @@ function panel(title, members) {
     "table", { "aria-label": title || "all cells" },
     el("thead", {}, el("tr", {}, corner, ...heads)), el("tbody", {}, ...body),
   );
-  const wide = el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": title || "all cells" }, table);
+  const wide = el("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": title || "all cells" }, table);
   return el("div", { class: columns.length > 4 ? "panel broad" : "panel" }, el("h3", {}, title || "all cells"), wide);
 }
 

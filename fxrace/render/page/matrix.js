@@ -75,12 +75,12 @@ function beginMatrix() {
 function arrive() {
   const target = named();
   if (target) reveal(target);
-  else if (location.hash) announce("nothing on this page has that name");
+  else announce("nothing on this page has that name");
 }
 
 begin();
 beginTables();
 beginMatrix();
 addEventListener("hashchange", arrive);
-arrive();
+arriveFirst(arrive);
 document.documentElement.dataset.ready = String(Math.round(performance.now()));

@@ -56,5 +56,5 @@ if (cells.length) drawMap();
 if (trials.length) beginTrials();
 beginFront();
 addEventListener("hashchange", arrive);
-if (location.hash) arrive();
+arriveFirst(arrive);
 document.documentElement.dataset.ready = String(Math.round(performance.now()));

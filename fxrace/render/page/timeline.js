@@ -59,8 +59,8 @@ function nextHit(view, by) {
   if (!view.hits.length) return;
   view.at = (view.at + by + view.hits.length) % view.hits.length;
   const span = view.hits[view.at];
-  const half = Math.max((span.end - span.begin) * 2, 0.005);
-  showWindow(view, span.begin - half, span.begin + half * 2);
+  const margin = Math.max((span.end - span.begin) / 2, 0.002);
+  showWindow(view, span.begin - margin, span.end + margin);
   const told = spanTold(view.record, span).replace("\n", ", ");
   view.count.textContent = `${view.at + 1} of ${view.hits.length}: ${told}`;
   announce(told);
@@ -130,7 +130,7 @@ function spanTable(view) {
   view.rows = el("tbody");
   drawSpanTable(view);
   const table = el("table", { class: "small" }, el("thead", {}, el("tr", {}, ...heads)), view.rows);
-  const box = el("div", { class: "scroll tall", tabindex: "0", role: "region", "aria-label": "Regions of this trial" }, table);
+  const box = el("div", { class: "scroll tall", tabindex: "0", role: "group", "aria-label": "Regions of this trial" }, table);
   const events = view.marks.filter((mark) => mark.kind !== "step" && mark.kind !== "phase");
   const told = events.map((mark) => el("li", {}, `${mark.at.toFixed(4)} s, ${view.record.lanes[mark.lane][0]}, ${mark.kind}: ${mark.told}`));
   return el("details", {}, el("summary", { class: "small" }, "the same as a table"), el("ul", { class: "plain small" }, ...told), box);
