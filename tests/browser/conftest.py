@@ -47,6 +47,7 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("reports")
     sweeps = {
         "full": documents.sweep(),
+        "small": documents.sweep(repeats=1),
         "empty": documents.document([]),
         "hostile": hostile(120),
         "500": documents.sweep(repeats=5),

@@ -46,10 +46,10 @@ def test_it_opens_quietly_and_fits(opened: Opener, name: str, width: int) -> Non
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("name", ["full", "empty", "matrix"])
+@pytest.mark.parametrize("name", ["small", "empty", "matrix"])
 def test_axe_finds_nothing(opened: Opener, name: str, scheme: str) -> None:
     page = opened(name, scheme=scheme).page
-    if name == "full":
+    if name == "small":
         page.locator("#trial-table tbody a").first.click()
         page.locator(".timeline canvas").wait_for()
     page.evaluate("for (const d of document.querySelectorAll('details')) d.open = true")
