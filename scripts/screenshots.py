@@ -19,8 +19,11 @@ CHROMIUM = "/usr/bin/chromium"
 MOST_BYTES, WIDE, HIGH = 300_000, 1180, 1400
 SWEEP = (
     "sweep", "--gpus", "4", "--steps", "2",
-    "--axis", "locking=none,exec_lock,every_call,whole_step", "--axis", "checkpoint=off,reentrant,nonreentrant", "--axis", "warmup=none,main_thread",
-    "--axis", "attention=flex_eager,flex", "--axis", "pressure=none,hold",
+    "--axis", "locking=none,exec_lock,every_call,whole_step",
+    "--axis", "checkpoint=off,reentrant,nonreentrant",
+    "--axis", "warmup=none,main_thread",
+    "--axis", "attention=flex_eager,flex",
+    "--axis", "pressure=none,hold",
 )  # fmt: skip
 EXPLORE = ("explore", "--quick", "--no-scripts")
 
