@@ -17,7 +17,7 @@ function settleRest() {
     const number = page.axes[axis].length;
     const kept = map.rest[axis];
     if (kept !== undefined) rest[axis] = kept;
-    else rest[axis] = panels * number <= 6 ? EACH : 0;
+    else rest[axis] = panels * number <= 8 ? EACH : 0;
     if (rest[axis] === EACH) panels *= number;
   }
   map.rest = rest;
