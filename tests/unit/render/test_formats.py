@@ -18,7 +18,7 @@ from fxrace.records.document import SweepDocument
 from fxrace.records.finding import Frame, Side
 from fxrace.records.outcome import ThreadStack
 from fxrace.records.verdict import Verdict
-from fxrace.render import formats, html, renderer, text
+from fxrace.render import formats, html, renderer, text, trace_formats
 from fxrace.render.view import stacks
 from tests.unit.render import documents
 
@@ -109,7 +109,7 @@ DOCUMENTS = {
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
-@pytest.mark.parametrize("format_", formats())
+@pytest.mark.parametrize("format_", sorted({*formats()} - {*trace_formats()}))
 def test_every_format_renders(format_: str, name: str) -> None:
     assert renderer(format_)(DOCUMENTS[name]).strip()
 
