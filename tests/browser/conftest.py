@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from fxrace.records.document import SweepDocument
 from fxrace.render import html
 from fxrace.render.exploration import html as exploration
 from tests.unit.render import documents, explorations, timelines
@@ -41,29 +43,39 @@ def browser() -> Iterator[Any]:
         opened.close()
 
 
+def sweep(document: SweepDocument) -> str:
+    return html.render(document, timelines.exhibits(document))
+
+
+MADE: Mapping[str, Callable[[], str]] = {
+    "full": lambda: sweep(documents.sweep()),
+    "small": lambda: sweep(documents.sweep(repeats=1)),
+    "empty": lambda: sweep(documents.document([])),
+    "hostile": lambda: sweep(hostile(120)),
+    "500": lambda: sweep(documents.sweep(repeats=5)),
+    "10000": lambda: sweep(documents.sweep(repeats=93)),
+    "matrix": lambda: exploration.render(explorations.exploration()),
+    "matrix-empty": lambda: exploration.render(explorations.document(())),
+    "matrix-hostile": lambda: exploration.render(hostile_exploration()),
+}
+
+
 @pytest.fixture(scope="session")
-def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Name -> file."""
+def report(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """Name -> file, made when it is asked for: several workers share these tests."""
     folder = tmp_path_factory.mktemp("reports")
-    sweeps = {
-        "full": documents.sweep(),
-        "small": documents.sweep(repeats=1),
-        "empty": documents.document([]),
-        "hostile": hostile(120),
-        "500": documents.sweep(repeats=5),
-        "10000": documents.sweep(repeats=93),
-    }
-    pages = {name: html.render(one, timelines.exhibits(one)) for name, one in sweeps.items()}
-    pages["matrix"] = exploration.render(explorations.exploration())
-    pages["matrix-empty"] = exploration.render(explorations.document(()))
-    pages["matrix-hostile"] = exploration.render(hostile_exploration())
-    for name, text in pages.items():
-        (folder / f"{name}.html").write_text(text, encoding="utf-8")
-    return {name: folder / f"{name}.html" for name in pages}
+
+    @cache
+    def made(name: str) -> Path:
+        path = folder / f"{name}.html"
+        path.write_text(MADE[name](), encoding="utf-8")
+        return path
+
+    return made
 
 
 @pytest.fixture
-def opened(browser: Any, reports: dict[str, Path]) -> Iterator[Opener]:
+def opened(browser: Any, report: Callable[[str], Path]) -> Iterator[Opener]:
     """``opened("full", width=420, scheme="dark", fragment="#map")``, with the network off."""
     contexts = []
 
@@ -77,7 +89,7 @@ def opened(browser: Any, reports: dict[str, Path]) -> Iterator[Opener]:
         contexts.append(context)
         found = Opened(page=context.new_page())
         found.page.set_default_timeout(15_000)
-        address = reports[name].as_uri()
+        address = report(name).as_uri()
         found.page.on("console", lambda message: found.said.append(message.text))
         found.page.on("pageerror", lambda error: found.said.append(str(error)))
         found.page.on(

@@ -25,7 +25,6 @@ SWEEPS, MATRICES = ("full", "empty", "hostile"), ("matrix", "matrix-empty", "mat
 #: Of the main thread's own time: a busy machine makes nothing here red.
 INTERACTIVE_S = {"500": 1.0, "10000": 1.5}
 SIZES = {"500": 2_000_000, "10000": 2_500_000}
-Evaluate = Callable[..., Any]
 
 
 @pytest.mark.parametrize("width", WIDTHS)
@@ -60,14 +59,14 @@ def test_axe_finds_nothing(opened: Opener, name: str, scheme: str) -> None:
 
 
 @pytest.mark.parametrize("name", INTERACTIVE_S)
-def test_it_is_interactive_at_once(browser: Any, reports: dict[str, Path], name: str) -> None:
-    size = reports[name].stat().st_size
+def test_it_is_interactive_at_once(browser: Any, report: Callable[[str], Path], name: str) -> None:
+    size = report(name).stat().st_size
     assert size <= SIZES[name]
     context = browser.new_context(offline=True)
     page = context.new_page()
     session = context.new_cdp_session(page)
     session.send("Performance.enable", {"timeDomain": "threadTicks"})
-    page.goto(reports[name].as_uri(), wait_until="commit")
+    page.goto(report(name).as_uri(), wait_until="commit")
     page.locator("html[data-ready]").wait_for(state="attached")
     figures = {m["name"]: m["value"] for m in session.send("Performance.getMetrics")["metrics"]}
     context.close()
@@ -302,11 +301,11 @@ def test_tables_of_the_page_filter_and_sort(opened: Opener) -> None:
 
 
 def test_without_scripts_the_answer_and_the_findings_are_there(
-    browser: Any, reports: dict[str, Path]
+    browser: Any, report: Callable[[str], Path]
 ) -> None:
     context = browser.new_context(java_script_enabled=False, offline=True)
     page = context.new_page()
-    page.goto(reports["full"].as_uri())
+    page.goto(report("full").as_uri())
     assert page.locator("#answer").inner_text()
     assert page.locator("article.finding h3").first.is_visible()
     assert page.locator("noscript p").first.is_visible()

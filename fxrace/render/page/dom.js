@@ -103,6 +103,18 @@ function begin() {
   });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", themeChanged);
   $("theme").textContent = isDark() ? "light" : "dark";
+  // Paper is light: charts are pictures and do not follow the style sheet by themselves.
+  let before;
+  addEventListener("beforeprint", () => {
+    before = document.documentElement.dataset.theme;
+    document.documentElement.dataset.theme = "light";
+    themeChanged();
+  });
+  addEventListener("afterprint", () => {
+    if (before) document.documentElement.dataset.theme = before;
+    else delete document.documentElement.dataset.theme;
+    themeChanged();
+  });
 }
 
 /** Brings what a fragment names into view and gives it the focus. */

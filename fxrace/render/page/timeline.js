@@ -163,5 +163,6 @@ function timelineOf(record) {
   });
   showWindow(view, view.from, view.to);
   const left = record.left_out ? el("p", { class: "small soft" }, `${counted(record.left_out, "short region")} left out`) : null;
-  return el("div", {}, tools(view), view.element, legend(view), left, spanTable(view));
+  const other = el("p", { class: "small soft" }, "The same for Perfetto: ", el("code", {}, "fxrace report --format perfetto"));
+  return el("div", {}, tools(view), view.element, legend(view), left, spanTable(view), other);
 }
