@@ -6,7 +6,7 @@ go first, and the timeline says how many went.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from fxrace.core.timeline import Region, regions
 from fxrace.records.event import Event, Trace
@@ -84,52 +84,46 @@ def _from_engine(event: Event) -> bool:
     )
 
 
-def _spans(trace: Trace, lane_of: dict[int, int], texts: _Texts) -> Iterator[Span]:
-    """Regions, then waits: a wait lies one deeper than the regions that its thread is in."""
-    deep: dict[int, list[int]] = {}
-    for region in regions(trace):
-        yield _span(region, lane_of[region.ident], texts)
-        for position, step in ((region.entered, 1), (region.left, -1)):
-            if position is not None:
-                deep.setdefault(region.ident, []).append(step * (position + 1))
-    waiting: dict[tuple[int, str], tuple[Event, int]] = {}
+def _spans(trace: Trace, lane_of: Mapping[int, int], texts: _Texts) -> Iterator[Span]:
+    every = regions(trace)
+    for region in every:
+        kind, name = texts.number(region.kind), texts.number(region.name)
+        begin, end = round(region.entered_s, 6), _rounded(region.left_s)
+        yield Span(lane_of[region.ident], begin, end, region.depth, kind, name)
     kind = texts.number(LOCK_WAIT)
+    for event, end_s, depth in _waits(trace, every):
+        name, begin = texts.number(_awaited(event)), round(event.at_s, 6)
+        yield Span(lane_of[event.ident], begin, _rounded(end_s), depth, kind, name)
+
+
+def _waits(trace: Trace, every: Sequence[Region]) -> Iterator[tuple[Event, float | None, int]]:
+    """How each wait began, when it ended, and how many regions its thread was in."""
+    waiting: dict[tuple[int, str], tuple[Event, int]] = {}
     for position, event in enumerate(trace.events):
         if event.kind != "lock":
             continue
-        key = (event.ident, str(event.data.get("lock")))
+        key = event.ident, str(event.data.get("lock"))
         if event.data.get("edge") == "wait":
-            open_ = sum(_sign(p) for p in deep.get(event.ident, ()) if abs(p) <= position)
-            waiting[key] = event, open_
+            inside = (one for one in every if one.ident == event.ident and _open(one, position))
+            waiting[key] = event, sum(1 for _ in inside)
         elif key in waiting:
-            yield _wait(*waiting.pop(key), event.at_s, lane_of, (kind, texts))
-    for event, open_ in waiting.values():
-        yield _wait(event, open_, None, lane_of, (kind, texts))
+            begun, depth = waiting.pop(key)
+            yield begun, event.at_s, depth
+    for begun, depth in waiting.values():
+        yield begun, None, depth
 
 
-def _sign(number: int) -> int:
-    return 1 if number > 0 else -1
+def _open(region: Region, position: int) -> bool:
+    return region.entered < position and (region.left is None or region.left > position)
 
 
-def _span(region: Region, lane: int, texts: _Texts) -> Span:
-    end = None if region.left_s is None else round(region.left_s, 6)
-    kind, name = texts.number(region.kind), texts.number(region.name)
-    return Span(lane, round(region.entered_s, 6), end, region.depth, kind, name)
+def _awaited(event: Event) -> str:
+    lock, owner = event.data.get("lock"), event.data.get("owner")
+    return f"{lock}, held by {owner}" if owner else str(lock)
 
 
-def _wait(
-    event: Event,
-    depth: int,
-    end_s: float | None,
-    lane_of: dict[int, int],
-    named: tuple[int, _Texts],
-) -> Span:
-    kind, texts = named
-    owner = event.data.get("owner")
-    told = f"{event.data.get('lock')}, held by {owner}" if owner else str(event.data.get("lock"))
-    end = None if end_s is None else round(end_s, 6)
-    begin = round(event.at_s, 6)
-    return Span(lane_of[event.ident], begin, end, depth, kind, texts.number(told))
+def _rounded(at_s: float | None) -> float | None:
+    return None if at_s is None else round(at_s, 6)
 
 
 def _longest(spans: list[Span], most: int) -> tuple[Span, ...]:
@@ -139,7 +133,7 @@ def _longest(spans: list[Span], most: int) -> tuple[Span, ...]:
     return tuple(sorted(ranked[:most], key=lambda span: span.begin_s))
 
 
-def _marks(trace: Trace, lane_of: dict[int, int]) -> Iterator[Mark]:
+def _marks(trace: Trace, lane_of: Mapping[int, int]) -> Iterator[Mark]:
     """What went wrong first, since only so many marks are kept."""
     for event in sorted(trace.of(*_MARKS), key=lambda event: list(_MARKS).index(event.kind)):
         yield Mark(lane_of[event.ident], round(event.at_s, 6), _MARKS[event.kind], _told(event))
@@ -147,18 +141,15 @@ def _marks(trace: Trace, lane_of: dict[int, int]) -> Iterator[Mark]:
 
 def _told(event: Event) -> str:
     data = event.data
-    told = {
-        "raised": lambda: "{type}: {message}".format_map(_Blank(data.get("error", {}))),
-        "leak": lambda: f"{data.get('state')} left at {data.get('after')}",
-        "met": lambda: f"met {data.get('state')}",
-        "phase": lambda: str(data.get("name")),
-        "step": lambda: f"step {data.get('step')} of drafter {data.get('drafter')}",
-    }[event.kind]()
+    if event.kind == "raised":
+        error = data.get("error", {})
+        told = f"{error.get('type', '')}: {error.get('message', '')}"
+    elif event.kind == "leak":
+        told = f"{data.get('state')} left at {data.get('after')}"
+    elif event.kind == "met":
+        told = f"met {data.get('state')}"
+    elif event.kind == "step":
+        told = f"step {data.get('step')} of drafter {data.get('drafter')}"
+    else:
+        told = str(data.get("name"))
     return told[:TEXT]
-
-
-class _Blank(dict[str, object]):
-    """A field that an event lacks is told as nothing."""
-
-    def __missing__(self, key: str) -> str:
-        return ""

@@ -124,7 +124,7 @@ class CellLine(NamedTuple):
 class TrialLine(NamedTuple):
     """One trial. ``cell`` counts ``cells``, -1 for a reference; ``verdict`` counts ``verdicts``;
     ``symptom``, ``note`` and ``replay`` count ``texts`` (-1 for none), and the digest stands for
-    ``{}`` in ``replay``. ``findings`` count ``findings``.
+    ``%DIGEST%`` in ``replay``. ``findings`` count ``findings``.
     """
 
     digest: str

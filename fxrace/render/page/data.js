@@ -21,7 +21,7 @@ const trials = page.trials.map((line, number) => ({
   memory: line[7],
   symptom: page.texts[line[8]] ?? "",
   note: page.texts[line[9]] ?? "",
-  replay: (page.texts[line[10]] ?? "").replace("{}", line[0]),
+  replay: (page.texts[line[10]] ?? "").replace("%DIGEST%", line[0]),
   findings: line[11],
 }));
 

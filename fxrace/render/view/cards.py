@@ -80,7 +80,6 @@ class Cards:
             left_out=bool(whole) and not script,
         )
 
-
     def _issue(self, row: FindingRow, script: str) -> tuple[str, str]:
         """The text round the script; all of it in front where there is none."""
         mark = secrets.token_hex(16)
@@ -112,4 +111,3 @@ def _cause(state: State | None, hazard: Hazard | None) -> str:
     if not told:
         told.append("No known hazard has this pattern: this may be the first report of it.")
     return " ".join(told)
-

@@ -28,6 +28,7 @@ from fxrace.render.view.answer import CONDITION
 SCHEMA, SCHEMA_VERSION = "fxrace.page", 1
 TEXTS, SYMPTOM, NOTE, LEAST = 200_000, 260, 120, 40
 TIMELINES = 450_000
+DIGEST = "%DIGEST%"
 _VERDICTS = {verdict: number for number, verdict in enumerate(words.SEVERITY)}
 
 
@@ -153,7 +154,7 @@ def _trial(
     trial: TrialRow, cells: Mapping[grid.Key, int], causes: Mapping[str, int], texts: Texts
 ) -> TrialLine:
     speed = trial.throughput
-    command = trial.replay.replace("{}", "").replace(trial.digest, "{}")
+    command = trial.replay.replace(trial.digest, DIGEST)
     return TrialLine(
         digest=words.one_line(trial.digest, 40),
         cell=-1 if grid.reference(trial.knobs) else cells.get(grid.key(trial.knobs), -1),
@@ -165,7 +166,7 @@ def _trial(
         peak_memory_bytes=trial.peak_memory_bytes,
         symptom=texts.number(trial.symptom, SYMPTOM),
         note=texts.number("; ".join(trial.notes[:2]), NOTE),
-        replay=texts.number(command, 300),
+        replay=texts.number(command, 1000),
         findings=tuple(causes[f] for f in trial.findings[:20] if f in causes),
     )
 

@@ -52,7 +52,7 @@ def test_every_trial_and_cell_is_in_the_data_with_its_figures() -> None:
     for line, trial in zip(data.trials, SWEEP.trials, strict=True):
         assert line.digest == trial.digest
         assert data.verdicts[line.verdict].name == trial.verdict.value
-        assert data.texts[line.replay].replace("{}", trial.digest) == trial.replay
+        assert data.texts[line.replay].replace("%DIGEST%", trial.digest) == trial.replay
         assert (line.cell == -1) is grid.reference(trial.knobs)
         assert (data.texts[line.symptom] if line.symptom >= 0 else "") == trial.symptom
     counted = Counter(line.cell for line in data.trials)
