@@ -4,7 +4,8 @@
 function makeChart(element, option, made) {
   let chart = null;
   const draw = () => {
-    if (chart && element.isConnected) chart.setOption(option(), { notMerge: false, lazyUpdate: false });
+    if (chart && element.isConnected)
+      chart.setOption(option(), { notMerge: false, lazyUpdate: false });
   };
   const start = () => {
     chart = echarts.init(element, null, { renderer: "canvas" });
@@ -17,12 +18,15 @@ function makeChart(element, option, made) {
     start();
     return;
   }
-  const watcher = new IntersectionObserver((entries) => {
-    if (entries.some((entry) => entry.isIntersecting)) {
-      watcher.disconnect();
-      start();
-    }
-  }, { rootMargin: "400px" });
+  const watcher = new IntersectionObserver(
+    (entries) => {
+      if (entries.some((entry) => entry.isIntersecting)) {
+        watcher.disconnect();
+        start();
+      }
+    },
+    { rootMargin: "400px" },
+  );
   watcher.observe(element);
 }
 

@@ -5,7 +5,15 @@ const axes = Object.keys(page.axes);
 const chosenAxes = page.varied.filter((axis) => axis !== page.condition);
 
 const cells = page.cells.map(([id, knobs, verdicts, k, n, low, high, speed], number) => ({
-  id, knobs, verdicts, k, n, low, high, speed, number,
+  id,
+  knobs,
+  verdicts,
+  k,
+  n,
+  low,
+  high,
+  speed,
+  number,
 }));
 
 const trials = page.trials.map((line, number) => ({

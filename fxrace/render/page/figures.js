@@ -1,7 +1,11 @@
 // Figures in the spelling of the command line: three digits, rates with their counts and interval.
 
 function figure(value) {
-  for (const [scale, suffix] of [[1e9, "G"], [1e6, "M"], [1e3, "k"]]) {
+  for (const [scale, suffix] of [
+    [1e9, "G"],
+    [1e6, "M"],
+    [1e3, "k"],
+  ]) {
     if (Math.abs(value) >= scale * 0.9995) return Number((value / scale).toPrecision(3)) + suffix;
   }
   return String(Number(value.toPrecision(3)));

@@ -33,7 +33,11 @@ function whiskers(points) {
       api.coord([point.speed[0], 100 * point.high]),
     ];
     const style = { stroke: colour("soft"), lineWidth: 1, opacity: 0.45 };
-    const line = (a, b) => ({ type: "line", shape: { x1: a[0], y1: a[1], x2: b[0], y2: b[1] }, style });
+    const line = (a, b) => ({
+      type: "line",
+      shape: { x1: a[0], y1: a[1], x2: b[0], y2: b[1] },
+      style,
+    });
     return { type: "group", silent: true, children: [line(left, right), line(low, high)] };
   };
 }
@@ -61,15 +65,34 @@ function frontOption(points) {
   return {
     animation: false,
     grid: { left: 52, right: 24, top: 40, bottom: 46 },
-    tooltip: tooltipStyle((params) => (points[params.dataIndex] ? pointTold(points[params.dataIndex]) : "")),
+    tooltip: tooltipStyle((params) =>
+      points[params.dataIndex] ? pointTold(points[params.dataIndex]) : "",
+    ),
     xAxis: axisStyle({
-      type: "value", name: "draft slots per second", nameLocation: "middle", nameGap: 28, scale: true,
+      type: "value",
+      name: "draft slots per second",
+      nameLocation: "middle",
+      nameGap: 28,
+      scale: true,
       axisLabel: { color: colour("ink"), hideOverlap: true, formatter: figure },
     }),
     yAxis: axisStyle({ type: "value", name: "trials failed, %", min: 0, max: 100 }),
     series: [
-      { type: "custom", renderItem: whiskers(points), data: data.map((one) => one.value), silent: true, z: 1, clip: true },
-      { type: "custom", renderItem: frontLine(front), data: front.length > 1 ? [[front[0].speed[0], 0]] : [], silent: true, z: 2 },
+      {
+        type: "custom",
+        renderItem: whiskers(points),
+        data: data.map((one) => one.value),
+        silent: true,
+        z: 1,
+        clip: true,
+      },
+      {
+        type: "custom",
+        renderItem: frontLine(front),
+        data: front.length > 1 ? [[front[0].speed[0], 0]] : [],
+        silent: true,
+        z: 2,
+      },
       { type: "scatter", data, z: 3, cursor: "pointer" },
     ],
   };
@@ -83,10 +106,14 @@ function beginFront() {
     element.hidden = true;
     return;
   }
-  makeChart(element, () => frontOption(points), (chart) => {
-    chart.on("click", (event) => {
-      const point = event.seriesType === "scatter" ? points[event.dataIndex] : null;
-      if (point) location.hash = `config-${cells[point.cells[0]].id}`;
-    });
-  });
+  makeChart(
+    element,
+    () => frontOption(points),
+    (chart) => {
+      chart.on("click", (event) => {
+        const point = event.seriesType === "scatter" ? points[event.dataIndex] : null;
+        if (point) location.hash = `config-${cells[point.cells[0]].id}`;
+      });
+    },
+  );
 }

@@ -43,7 +43,9 @@ function tabs(axis) {
   const choices = [[EACH, "each"], ...page.axes[axis].map((value, number) => [number, value])];
   const made = choices.map(([value, text]) => {
     const input = el("input", {
-      type: "radio", name: `map-${axis}`, checked: map.rest[axis] === value,
+      type: "radio",
+      name: `map-${axis}`,
+      checked: map.rest[axis] === value,
       onchange: () => {
         map.rest[axis] = value;
         drawPanels();
@@ -58,8 +60,12 @@ function strip(cell) {
   const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
   const total = cell.verdicts.reduce((sum, [, count]) => sum + count, 0);
   for (const [name, value] of Object.entries({
-    class: "strip", viewBox: "0 0 100 4", preserveAspectRatio: "none", "aria-hidden": "true",
-  })) svg.setAttribute(name, value);
+    class: "strip",
+    viewBox: "0 0 100 4",
+    preserveAspectRatio: "none",
+    "aria-hidden": "true",
+  }))
+    svg.setAttribute(name, value);
   let left = 0;
   for (const [verdict, count] of [...cell.verdicts].sort((a, b) => b[0] - a[0])) {
     const rect = document.createElementNS("http://www.w3.org/2000/svg", "rect");
@@ -106,11 +112,22 @@ function panel(title, members) {
   });
   const corner = el("th", { scope: "col" }, map.rows);
   const table = el(
-    "table", { "aria-label": title || "all cells" },
-    el("thead", {}, el("tr", {}, corner, ...heads)), el("tbody", {}, ...body),
+    "table",
+    { "aria-label": title || "all cells" },
+    el("thead", {}, el("tr", {}, corner, ...heads)),
+    el("tbody", {}, ...body),
   );
-  const wide = el("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": title || "all cells" }, table);
-  return el("div", { class: columns.length > 4 ? "panel broad" : "panel" }, el("h3", {}, title || "all cells"), wide);
+  const wide = el(
+    "div",
+    { class: "scroll", tabindex: "0", role: "group", "aria-label": title || "all cells" },
+    table,
+  );
+  return el(
+    "div",
+    { class: columns.length > 4 ? "panel broad" : "panel" },
+    el("h3", {}, title || "all cells"),
+    wide,
+  );
 }
 
 /** One table per combination of the axes that stand side by side. */
@@ -134,7 +151,8 @@ function drawPanels() {
 
 function drawMap() {
   settleRest();
-  const picks = page.varied.length > 1 ? [axisSelect("rows", "rows"), axisSelect("columns", "columns")] : [];
+  const picks =
+    page.varied.length > 1 ? [axisSelect("rows", "rows"), axisSelect("columns", "columns")] : [];
   $("map-controls").replaceChildren(...picks, ...restAxes().map(tabs));
   drawPanels();
 }

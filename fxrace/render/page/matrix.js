@@ -54,9 +54,13 @@ function walkMatrix(event) {
   const rows = matrixRows().filter((one) => !one.hidden);
   const columns = [...row.cells].filter((one) => !one.hidden).map((one) => one.cellIndex);
   const [down, right] = {
-    ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1],
+    ArrowUp: [-1, 0],
+    ArrowDown: [1, 0],
+    ArrowLeft: [0, -1],
+    ArrowRight: [0, 1],
   }[event.key];
-  const next = rows[rows.indexOf(row) + down]?.cells[columns[columns.indexOf(cell.cellIndex) + right]];
+  const next =
+    rows[rows.indexOf(row) + down]?.cells[columns[columns.indexOf(cell.cellIndex) + right]];
   const link = next?.querySelector("a");
   if (!link) return;
   event.preventDefault();

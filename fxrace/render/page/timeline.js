@@ -34,7 +34,9 @@ function showAll(view) {
 
 /** A window wide enough to see what leads to the collision and what comes of it. */
 function showCollision(view) {
-  const first = view.marks.find((mark) => mark.kind === "collision") ?? view.marks.find((mark) => mark.kind === "raised");
+  const first =
+    view.marks.find((mark) => mark.kind === "collision") ??
+    view.marks.find((mark) => mark.kind === "raised");
   if (!first) return;
   const half = Math.max(view.record.end_s / 20, 0.01);
   showWindow(view, first.at - half, first.at + half);
@@ -90,7 +92,8 @@ function tools(view) {
   view.count = el("output", { for: "timeline-search" });
   const collided = view.marks.some((mark) => mark.kind === "collision" || mark.kind === "raised");
   return el(
-    "div", { class: "timeline-tools" },
+    "div",
+    { class: "timeline-tools" },
     tool("zoom in", () => zoom(view, STEP), "key +"),
     tool("zoom out", () => zoom(view, 1 / STEP), "key -"),
     tool("◀", () => pan(view, -0.2), "earlier: left arrow"),
@@ -104,65 +107,122 @@ function tools(view) {
 }
 
 function legend(view) {
-  const groups = Object.keys(GROUP_NAMES).filter((group) => view.spans.some((span) => span.group === group));
-  const signs = Object.keys(MARK_SIGNS).filter((kind) => view.marks.some((mark) => mark.kind === kind));
+  const groups = Object.keys(GROUP_NAMES).filter((group) =>
+    view.spans.some((span) => span.group === group),
+  );
+  const signs = Object.keys(MARK_SIGNS).filter((kind) =>
+    view.marks.some((mark) => mark.kind === kind),
+  );
   return el(
-    "ul", { class: "legend" },
-    ...groups.map((group) => el("li", {}, el("span", { class: `swatch s-${group}` }), GROUP_NAMES[group])),
+    "ul",
+    { class: "legend" },
+    ...groups.map((group) =>
+      el("li", {}, el("span", { class: `swatch s-${group}` }), GROUP_NAMES[group]),
+    ),
     ...signs.map((kind) => el("li", {}, `${MARK_SIGNS[kind]} ${kind}`)),
   );
 }
 
 function drawSpanTable(view) {
   const shown = (view.found ? view.hits : view.spans).slice(0, ROWS);
-  view.rows.replaceChildren(...shown.map((span) => el(
-    "tr", {},
-    el("td", {}, view.record.lanes[span.lane][0]),
-    el("td", {}, span.kind),
-    el("td", {}, span.name),
-    el("td", { class: "number" }, span.begin.toFixed(4)),
-    el("td", { class: "number" }, span.open ? "never left" : span.end.toFixed(4)),
-  )));
+  view.rows.replaceChildren(
+    ...shown.map((span) =>
+      el(
+        "tr",
+        {},
+        el("td", {}, view.record.lanes[span.lane][0]),
+        el("td", {}, span.kind),
+        el("td", {}, span.name),
+        el("td", { class: "number" }, span.begin.toFixed(4)),
+        el("td", { class: "number" }, span.open ? "never left" : span.end.toFixed(4)),
+      ),
+    ),
+  );
 }
 
 function spanTable(view) {
-  const heads = ["thread", "region", "of", "from, s", "to, s"].map((text) => el("th", { scope: "col" }, text));
+  const heads = ["thread", "region", "of", "from, s", "to, s"].map((text) =>
+    el("th", { scope: "col" }, text),
+  );
   view.rows = el("tbody");
   drawSpanTable(view);
   const table = el("table", { class: "small" }, el("thead", {}, el("tr", {}, ...heads)), view.rows);
-  const box = el("div", { class: "scroll tall", tabindex: "0", role: "group", "aria-label": "Regions of this trial" }, table);
+  const box = el(
+    "div",
+    { class: "scroll tall", tabindex: "0", role: "group", "aria-label": "Regions of this trial" },
+    table,
+  );
   const events = view.marks.filter((mark) => mark.kind !== "step" && mark.kind !== "phase");
-  const told = events.map((mark) => el("li", {}, `${mark.at.toFixed(4)} s, ${view.record.lanes[mark.lane][0]}, ${mark.kind}: ${mark.told}`));
-  return el("details", {}, el("summary", { class: "small" }, "the same as a table"), el("ul", { class: "plain small" }, ...told), box);
+  const told = events.map((mark) =>
+    el(
+      "li",
+      {},
+      `${mark.at.toFixed(4)} s, ${view.record.lanes[mark.lane][0]}, ${mark.kind}: ${mark.told}`,
+    ),
+  );
+  return el(
+    "details",
+    {},
+    el("summary", { class: "small" }, "the same as a table"),
+    el("ul", { class: "plain small" }, ...told),
+    box,
+  );
 }
 
 /** The whole view of a recorded trial. */
 function timelineOf(record) {
   const marks = record.marks.map(([lane, at, kind, told]) => ({ lane, at, kind, told }));
-  const view = { record, spans: spansOf(record), marks, found: null, hits: [], at: -1, chart: null, from: 0, to: record.end_s };
+  const view = {
+    record,
+    spans: spansOf(record),
+    marks,
+    found: null,
+    hits: [],
+    at: -1,
+    chart: null,
+    from: 0,
+    to: record.end_s,
+  };
   layLanes(view);
-  const title = "Timeline: arrow keys move, plus and minus zoom, 0 shows all, c the collision; the table below says the same";
-  view.element = el("div", { class: "chart timeline", tabindex: "0", role: "application", "aria-label": title });
+  const title =
+    "Timeline: arrow keys move, plus and minus zoom, 0 shows all, c the collision; the table below says the same";
+  view.element = el("div", {
+    class: "chart timeline",
+    tabindex: "0",
+    role: "application",
+    "aria-label": title,
+  });
   view.element.style.height = `${view.height + 84}px`;
   view.element.addEventListener("keydown", (event) => {
     if (!KEYS[event.key] || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
     KEYS[event.key](view);
   });
-  makeChart(view.element, () => timelineOption(view), (chart) => {
-    view.chart = chart;
-    showWindow(view, view.from, view.to);
-    chart.on("datazoom", () => {
-      if (view.quiet) return;
-      const range = chart.getOption().dataZoom[0];
-      view.from = range.startValue;
-      view.to = range.endValue;
-      view.element.dataset.from = view.from.toFixed(6);
-      view.element.dataset.to = view.to.toFixed(6);
-    });
-  });
+  makeChart(
+    view.element,
+    () => timelineOption(view),
+    (chart) => {
+      view.chart = chart;
+      showWindow(view, view.from, view.to);
+      chart.on("datazoom", () => {
+        if (view.quiet) return;
+        const range = chart.getOption().dataZoom[0];
+        view.from = range.startValue;
+        view.to = range.endValue;
+        view.element.dataset.from = view.from.toFixed(6);
+        view.element.dataset.to = view.to.toFixed(6);
+      });
+    },
+  );
   showWindow(view, view.from, view.to);
-  const left = record.left_out ? el("p", { class: "small soft" }, `${counted(record.left_out, "short region")} left out`) : null;
-  const other = el("p", { class: "small soft" }, "The same for Perfetto: ", el("code", {}, "fxrace report --format perfetto"));
+  const left = record.left_out
+    ? el("p", { class: "small soft" }, `${counted(record.left_out, "short region")} left out`)
+    : null;
+  const other = el(
+    "p",
+    { class: "small soft" },
+    "The same for Perfetto: ",
+    el("code", {}, "fxrace report --format perfetto"),
+  );
   return el("div", {}, tools(view), view.element, legend(view), left, spanTable(view), other);
 }

@@ -13,14 +13,30 @@ const GROUPS = {
   wait: ["lock wait"],
 };
 const GROUP_COLOURS = {
-  compile: "hung", trace: "raised", recompute: "wrong", run: "clean", wait: "ink", other: "none",
+  compile: "hung",
+  trace: "raised",
+  recompute: "wrong",
+  run: "clean",
+  wait: "ink",
+  other: "none",
 };
 const GROUP_NAMES = {
-  compile: "compile", trace: "trace", recompute: "checkpoint, recompute", run: "eager flex, operators",
-  wait: "waits for a lock", other: "other regions",
+  compile: "compile",
+  trace: "trace",
+  recompute: "checkpoint, recompute",
+  run: "eager flex, operators",
+  wait: "waits for a lock",
+  other: "other regions",
 };
 const MARK_SIGNS = { collision: "▼", raised: "✖", leak: "◆", met: "●", phase: "|", step: "·" };
-const MARK_COLOURS = { collision: "crashed", raised: "crashed", leak: "wrong", met: "raised", phase: "soft", step: "soft" };
+const MARK_COLOURS = {
+  collision: "crashed",
+  raised: "crashed",
+  leak: "wrong",
+  met: "raised",
+  phase: "soft",
+  step: "soft",
+};
 
 function groupOf(kind) {
   return Object.keys(GROUPS).find((group) => GROUPS[group].includes(kind)) ?? "other";
@@ -29,8 +45,15 @@ function groupOf(kind) {
 /** The spans of a record as objects; an open end is the end of the record. */
 function spansOf(record) {
   return record.spans.map(([lane, begin, end, depth, kind, name], number) => ({
-    lane, begin, end: end ?? record.end_s, open: end === null, depth: Math.min(depth, DEEP - 1),
-    kind: record.texts[kind], name: record.texts[name], group: groupOf(record.texts[kind]), number,
+    lane,
+    begin,
+    end: end ?? record.end_s,
+    open: end === null,
+    depth: Math.min(depth, DEEP - 1),
+    kind: record.texts[kind],
+    name: record.texts[name],
+    group: groupOf(record.texts[kind]),
+    number,
   }));
 }
 
@@ -56,15 +79,22 @@ function drawSpan(view) {
       type: "rect",
       shape: { ...box, x: from, width: till - from, r: 2 },
       style: {
-        fill: wait ? "transparent" : hue, stroke: hue, lineWidth: wait ? 1.5 : 0.5,
-        lineDash: wait ? [4, 3] : null, opacity: dimmed ? 0.18 : 1,
+        fill: wait ? "transparent" : hue,
+        stroke: hue,
+        lineWidth: wait ? 1.5 : 0.5,
+        lineDash: wait ? [4, 3] : null,
+        opacity: dimmed ? 0.18 : 1,
       },
       textConfig: { position: "insideLeft" },
       textContent: {
         style: {
           text: till - from > 46 ? `${span.kind} ${span.name}` : "",
-          fill: wait ? view.colours.wait : view.colours.on, fontSize: 11, fontFamily: FONT,
-          width: till - from - 8, overflow: "truncate", opacity: dimmed ? 0.3 : 1,
+          fill: wait ? view.colours.wait : view.colours.on,
+          fontSize: 11,
+          fontFamily: FONT,
+          width: till - from - 8,
+          overflow: "truncate",
+          opacity: dimmed ? 0.3 : 1,
         },
       },
     };
@@ -80,12 +110,21 @@ function drawMark(view) {
     const hue = view.colours[mark.kind];
     const quiet = mark.kind === "phase" || mark.kind === "step";
     const sign = {
-      type: "text", x, y: top + 3,
-      style: { text: MARK_SIGNS[mark.kind], fill: hue, fontSize: quiet ? 10 : 13, align: "center", fontWeight: "bold" },
+      type: "text",
+      x,
+      y: top + 3,
+      style: {
+        text: MARK_SIGNS[mark.kind],
+        fill: hue,
+        fontSize: quiet ? 10 : 13,
+        align: "center",
+        fontWeight: "bold",
+      },
     };
     if (mark.kind !== "collision") return sign;
     const line = {
-      type: "line", shape: { x1: x, x2: x, y1: area.y, y2: area.y + area.height },
+      type: "line",
+      shape: { x1: x, x2: x, y1: area.y, y2: area.y + area.height },
       style: { stroke: hue, lineWidth: 1.5, lineDash: [2, 3] },
     };
     return { type: "group", children: [line, sign] };
@@ -99,14 +138,26 @@ function drawLane(view) {
     const area = params.coordSys;
     const y = api.coord([0, view.tops[params.dataIndex]])[1];
     const name = kind === "device" ? `${thread} (autograd)` : thread;
-    const style = { text: name, fill: view.colours.ink, fontSize: 12, fontFamily: FONT, align: "right", width: area.x - 14, overflow: "truncate" };
+    const style = {
+      text: name,
+      fill: view.colours.ink,
+      fontSize: 12,
+      fontFamily: FONT,
+      align: "right",
+      width: area.x - 14,
+      overflow: "truncate",
+    };
     const rule = { x1: 0, x2: area.x + area.width, y1: y, y2: y };
     return {
       type: "group",
       silent: true,
       children: [
         { type: "text", x: area.x - 8, y: y + 4, style },
-        { type: "line", shape: rule, style: { stroke: view.colours.line, lineWidth: params.dataIndex ? 1 : 0 } },
+        {
+          type: "line",
+          shape: rule,
+          style: { stroke: view.colours.line, lineWidth: params.dataIndex ? 1 : 0 },
+        },
       ],
     };
   };
@@ -139,24 +190,76 @@ function timelineOption(view) {
   return {
     animation: false,
     grid: { left: narrow ? 82 : 124, right: 22, top: 8, height: view.height },
-    tooltip: tooltipStyle((params) => (params.seriesIndex === 1 ? view.marks[params.dataIndex].told : spanTold(record, view.spans[params.dataIndex]))),
+    tooltip: tooltipStyle((params) =>
+      params.seriesIndex === 1
+        ? view.marks[params.dataIndex].told
+        : spanTold(record, view.spans[params.dataIndex]),
+    ),
     xAxis: axisStyle({
-      type: "value", position: "bottom", min: 0, max: record.end_s, name: "seconds", nameLocation: "middle", nameGap: 24, axisLine: { show: false, onZero: false }, axisTick: { show: false },
-      axisLabel: { color: colour("ink"), hideOverlap: true, showMaxLabel: false, formatter: (value) => String(Number(value.toFixed(4))) },
+      type: "value",
+      position: "bottom",
+      min: 0,
+      max: record.end_s,
+      name: "seconds",
+      nameLocation: "middle",
+      nameGap: 24,
+      axisLine: { show: false, onZero: false },
+      axisTick: { show: false },
+      axisLabel: {
+        color: colour("ink"),
+        hideOverlap: true,
+        showMaxLabel: false,
+        formatter: (value) => String(Number(value.toFixed(4))),
+      },
     }),
     yAxis: { type: "value", min: 0, max: view.height, inverse: true, show: false },
     dataZoom: [
-      { type: "inside", xAxisIndex: 0, filterMode: "none", zoomOnMouseWheel: "ctrl", moveOnMouseWheel: false, preventDefaultMouseMove: false },
       {
-        type: "slider", xAxisIndex: 0, filterMode: "none", height: 18, bottom: 8, showDataShadow: false,
-        borderColor: colour("line"), textStyle: { color: colour("ink") }, labelFormatter: (value) => `${value.toFixed(3)} s`,
-        fillerColor: "rgba(128,128,128,.25)", handleStyle: { color: colour("soft") }, brushSelect: false,
+        type: "inside",
+        xAxisIndex: 0,
+        filterMode: "none",
+        zoomOnMouseWheel: "ctrl",
+        moveOnMouseWheel: false,
+        preventDefaultMouseMove: false,
+      },
+      {
+        type: "slider",
+        xAxisIndex: 0,
+        filterMode: "none",
+        height: 18,
+        bottom: 8,
+        showDataShadow: false,
+        borderColor: colour("line"),
+        textStyle: { color: colour("ink") },
+        labelFormatter: (value) => `${value.toFixed(3)} s`,
+        fillerColor: "rgba(128,128,128,.25)",
+        handleStyle: { color: colour("soft") },
+        brushSelect: false,
       },
     ],
     series: [
-      { type: "custom", renderItem: drawSpan(view), encode: { x: [1, 2], y: 0 }, data: view.spans.map((s) => [s.lane, s.begin, s.end]), clip: true },
-      { type: "custom", renderItem: drawMark(view), encode: { x: 1, y: 0 }, data: view.marks.map((m) => [m.lane, m.at]), z: 5 },
-      { type: "custom", renderItem: drawLane(view), encode: { x: [] }, data: record.lanes.map((_, lane) => [0, lane]), silent: true, z: 1 },
+      {
+        type: "custom",
+        renderItem: drawSpan(view),
+        encode: { x: [1, 2], y: 0 },
+        data: view.spans.map((s) => [s.lane, s.begin, s.end]),
+        clip: true,
+      },
+      {
+        type: "custom",
+        renderItem: drawMark(view),
+        encode: { x: 1, y: 0 },
+        data: view.marks.map((m) => [m.lane, m.at]),
+        z: 5,
+      },
+      {
+        type: "custom",
+        renderItem: drawLane(view),
+        encode: { x: [] },
+        data: record.lanes.map((_, lane) => [0, lane]),
+        silent: true,
+        z: 1,
+      },
     ],
   };
 }

@@ -28,7 +28,8 @@ function facts(trial) {
 
 function recordOf(trial) {
   const record = page.timelines[trial.digest];
-  if (record && record.lanes.length) return el("div", {}, el("h4", {}, "timeline"), timelineOf(record));
+  if (record && record.lanes.length)
+    return el("div", {}, el("h4", {}, "timeline"), timelineOf(record));
   const why = trial.verdict.failed
     ? "Its record is not on this page; it lies in the output folder, under trials/."
     : "The record of a trial that did not fail is not kept.";
@@ -37,18 +38,30 @@ function recordOf(trial) {
 
 function openTrial(trial) {
   const title = el(
-    "h3", { tabindex: "-1", id: "trial-title" },
-    mark(trial.verdict), ` ${trial.verdict.name}, trial `, el("span", { class: "mono" }, trial.digest),
+    "h3",
+    { tabindex: "-1", id: "trial-title" },
+    mark(trial.verdict),
+    ` ${trial.verdict.name}, trial `,
+    el("span", { class: "mono" }, trial.digest),
   );
   const shut = el("button", { type: "button", onclick: closeTrial }, "close");
   const note = trial.note ? el("p", { class: "small soft" }, trial.note) : null;
-  $("trial-panel").replaceChildren(el(
-    "article", { class: "card", "aria-labelledby": "trial-title" },
-    title, el("p", {}, trialName(trial)), facts(trial),
-    trial.symptom ? el("p", { class: "mono" }, trial.symptom) : null, note,
-    el("h4", {}, "run it again"), commandLine("trial-replay", trial.replay, "the replay command"),
-    findingLinks(trial), recordOf(trial), el("p", {}, shut),
-  ));
+  $("trial-panel").replaceChildren(
+    el(
+      "article",
+      { class: "card", "aria-labelledby": "trial-title" },
+      title,
+      el("p", {}, trialName(trial)),
+      facts(trial),
+      trial.symptom ? el("p", { class: "mono" }, trial.symptom) : null,
+      note,
+      el("h4", {}, "run it again"),
+      commandLine("trial-replay", trial.replay, "the replay command"),
+      findingLinks(trial),
+      recordOf(trial),
+      el("p", {}, shut),
+    ),
+  );
   title.focus({ preventScroll: true });
   $("trial-panel").scrollIntoView({ block: "start" });
 }

@@ -16,9 +16,14 @@ const haystack = [];
 
 function textOf(trial) {
   haystack[trial.number] ??= [
-    trial.digest, trial.symptom, trial.note, trialName(trial),
+    trial.digest,
+    trial.symptom,
+    trial.note,
+    trialName(trial),
     ...trial.findings.map((f) => `${page.findings[f].fingerprint} ${page.findings[f].title}`),
-  ].join(" ").toLowerCase();
+  ]
+    .join(" ")
+    .toLowerCase();
   return haystack[trial.number];
 }
 
@@ -66,7 +71,8 @@ function trialRow(trial) {
   const number = (text) => el("td", { class: "number" }, text);
   const link = el("a", { href: `#trial-${trial.digest}`, class: "mono" }, trial.digest);
   return el(
-    "tr", {},
+    "tr",
+    {},
     el("td", {}, mark(trial.verdict), ` ${trial.verdict.name}`),
     el("td", {}, link),
     ...page.varied.map((axis) => el("td", {}, knobOf(trial, axis))),
@@ -81,24 +87,38 @@ function drawTrials() {
   const found = sortedTrials(wantedTrials());
   const heads = COLUMNS.map(([key, text, style]) => {
     const sorted = key === list.column ? (list.direction > 0 ? "ascending" : "descending") : null;
-    const button = el("button", {
-      type: "button", class: "sort",
-      onclick: () => {
-        list.direction = list.column === key ? -list.direction : 1;
-        list.column = key;
-        drawTrials();
-        $("trial-table").querySelector(`[data-column="${key}"] button`).focus();
+    const button = el(
+      "button",
+      {
+        type: "button",
+        class: "sort",
+        onclick: () => {
+          list.direction = list.column === key ? -list.direction : 1;
+          list.column = key;
+          drawTrials();
+          $("trial-table").querySelector(`[data-column="${key}"] button`).focus();
+        },
       },
-    }, text);
-    return el("th", { scope: "col", class: style || null, "aria-sort": sorted, "data-column": key }, button);
+      text,
+    );
+    return el(
+      "th",
+      { scope: "col", class: style || null, "aria-sort": sorted, "data-column": key },
+      button,
+    );
   });
   $("trial-table").replaceChildren(
     el("thead", {}, el("tr", {}, ...heads)),
     el("tbody", {}, ...found.slice(0, list.shown).map(trialRow)),
   );
-  $("trial-count").textContent = `${found.length.toLocaleString("en")} of ${counted(trials.length, "trial")}`;
+  $("trial-count").textContent =
+    `${found.length.toLocaleString("en")} of ${counted(trials.length, "trial")}`;
   const left = found.length - list.shown;
-  const more = el("button", { type: "button", onclick: () => moreTrials() }, `show ${Math.min(left, 400)} more`);
+  const more = el(
+    "button",
+    { type: "button", onclick: () => moreTrials() },
+    `show ${Math.min(left, 400)} more`,
+  );
   $("trial-more").replaceChildren(...(left > 0 ? [more] : []));
   drawScope();
 }
@@ -111,7 +131,8 @@ function moreTrials() {
 function drawScope() {
   const chips = [];
   if (list.scope) chips.push([list.scope.label, () => (list.scope = null)]);
-  if (list.finding !== null) chips.push([page.findings[list.finding].title, () => (list.finding = null)]);
+  if (list.finding !== null)
+    chips.push([page.findings[list.finding].title, () => (list.finding = null)]);
   $("trial-scope").replaceChildren(
     ...chips.map(([label, clear]) => {
       const drop = () => {
@@ -119,7 +140,11 @@ function drawScope() {
         drawTrials();
         $("trial-search").focus();
       };
-      const button = el("button", { type: "button", "aria-label": `no longer only ${label}`, onclick: drop }, "×");
+      const button = el(
+        "button",
+        { type: "button", "aria-label": `no longer only ${label}`, onclick: drop },
+        "×",
+      );
       return el("span", { class: "chip" }, `only ${label}`, button);
     }),
   );
@@ -139,7 +164,9 @@ function verdictBoxes() {
   const seen = page.verdicts.filter((verdict) => trials.some((trial) => trial.verdict === verdict));
   const boxes = seen.map((verdict) => {
     const input = el("input", {
-      type: "checkbox", checked: true, value: verdict.name,
+      type: "checkbox",
+      checked: true,
+      value: verdict.name,
       onchange: () => {
         if (input.checked) list.verdicts.add(verdict.name);
         else list.verdicts.delete(verdict.name);
@@ -159,8 +186,10 @@ function beginTrials() {
     drawTrials();
   });
   $("trial-filter").append(
-    el("label", {}, "filter ", search), verdictBoxes(),
-    el("output", { id: "trial-count", for: "trial-search" }), el("span", { id: "trial-scope" }),
+    el("label", {}, "filter ", search),
+    verdictBoxes(),
+    el("output", { id: "trial-count", for: "trial-search" }),
+    el("span", { id: "trial-scope" }),
   );
   drawTrials();
 }

@@ -92,22 +92,16 @@ def page(document: SweepDocument, exhibits: Exhibits) -> Page:
     names = grid.varied(document.axes, [row.knobs for row in grid.configurations(document)])
     failing = [trial for trial in own if trial.verdict.failed]
     stuck = [trial for trial in failing if trial.stacks]
-    alike = _alike(failing)
-    shown = document.findings[:FINDINGS]
+    alike, placed = _alike(failing), points(document)
     room = Room(STACKS)
-    maker = Cards(exhibits, document.environment, room)
-    links = anchors(shown)
-    cards = [
-        maker.card(row, _seen_in(row, document, names), links[row.fingerprint]) for row in shown
-    ]
-    placed = points(document)
+    cards = _cards(document, exhibits, names, room)
     hung = tuple(_stuck(trial, exhibits, names, room) for trial in stuck[:STACKED_TRIALS])
     return Page(
         answer=conclude(document),
         totals=_totals(own),
         choices=choices(document),
         names=names,
-        cards=tuple(cards),
+        cards=cards,
         alike=alike[:ALIKE],
         stuck=hung,
         references=tuple(trial for trial in document.trials if grid.reference(trial.knobs)),
@@ -115,7 +109,7 @@ def page(document: SweepDocument, exhibits: Exhibits) -> Page:
         versions=versions(exhibits.hazards, document.findings),
         data=page_data(
             document,
-            anchors=links,
+            anchors={card.row.fingerprint: card.anchor for card in cards},
             points=[point for _, point in placed],
             timelines=exhibits.timelines,
             hung=[words.one_line(one.trial.digest, 40) for one in hung],
@@ -125,6 +119,16 @@ def page(document: SweepDocument, exhibits: Exhibits) -> Page:
         more_findings=max(0, len(document.findings) - FINDINGS),
         more_alike=max(0, len(alike) - ALIKE),
         more_stuck=max(0, len(stuck) - STACKED_TRIALS),
+    )
+
+
+def _cards(
+    document: SweepDocument, exhibits: Exhibits, names: tuple[str, ...], room: Room
+) -> tuple[Card, ...]:
+    shown = document.findings[:FINDINGS]
+    maker, links = Cards(exhibits, document.environment, room), anchors(shown)
+    return tuple(
+        maker.card(row, _seen_in(row, document, names), links[row.fingerprint]) for row in shown
     )
 
 

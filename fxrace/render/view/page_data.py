@@ -62,13 +62,8 @@ def page_data(
 ) -> PageDocument:
     """``anchors`` maps fingerprints to the ids of their cards, ``hung`` are digests."""
     rows = grid.configurations(document)
-    knobs = [row.knobs for row in rows]
-    varied = grid.varied(document.axes, knobs)
-    axes = {
-        axis: tuple(grid.values(document.axes, axis, knobs))
-        for axis in dict.fromkeys((*varied, *document.axes, *(a for k in knobs for a in k)))
-        if any(axis in k for k in knobs)
-    }
+    varied = grid.varied(document.axes, [row.knobs for row in rows])
+    axes = _axes(document, varied, rows)
     shown = {words.one_line(axis, 60): axes[axis] for axis in axes}
     texts = Texts()
     return PageDocument(
@@ -83,15 +78,7 @@ def page_data(
         verdicts=_verdicts(),
         cells=tuple(_cell(row, axes) for row in rows),
         trials=tuple(_trials(document, rows, texts)),
-        findings=tuple(
-            FindingLine(
-                fingerprint=words.one_line(row.fingerprint, 40),
-                title=words.one_line(row.title, 160),
-                tier=row.tier.value,
-                anchor=anchors.get(row.fingerprint, ""),
-            )
-            for row in document.findings
-        ),
+        findings=_findings(document, anchors),
         points=tuple(points),
         timelines=_fitting(timelines),
         hung=tuple(hung),
@@ -109,6 +96,31 @@ def cell_id(knobs: Mapping[str, str]) -> str:
     """Ten hex digits that name a combination, in this report and in any other."""
     text = json.dumps(dict(sorted(knobs.items())), separators=(",", ":"))
     return hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()[:10]
+
+
+def _axes(
+    document: SweepDocument, varied: Sequence[str], rows: Sequence[CellRow]
+) -> dict[str, tuple[str, ...]]:
+    """Every axis that a cell has a value of, those that vary first."""
+    knobs = [row.knobs for row in rows]
+    names = dict.fromkeys((*varied, *document.axes, *(axis for one in knobs for axis in one)))
+    return {
+        axis: tuple(grid.values(document.axes, axis, knobs))
+        for axis in names
+        if any(axis in one for one in knobs)
+    }
+
+
+def _findings(document: SweepDocument, anchors: Mapping[str, str]) -> tuple[FindingLine, ...]:
+    return tuple(
+        FindingLine(
+            fingerprint=words.one_line(row.fingerprint, 40),
+            title=words.one_line(row.title, 160),
+            tier=row.tier.value,
+            anchor=anchors.get(row.fingerprint, ""),
+        )
+        for row in document.findings
+    )
 
 
 def _verdicts() -> tuple[VerdictLine, ...]:
