@@ -19,7 +19,8 @@ from fxrace.records.finding import Frame, Side
 from fxrace.records.outcome import ThreadStack
 from fxrace.records.verdict import Verdict
 from fxrace.render import formats, html, renderer, text, trace_formats
-from fxrace.render.view import stacks
+from fxrace.render.exploration import html as exploration
+from fxrace.render.view import sheet, stacks
 from tests.unit.render import documents
 
 HOSTILE = "</style><script>alert(1)</script>\x1b[2J\udc80\u202e{{ 7*7 }}\" onload='x' &amp; "
@@ -217,3 +218,21 @@ def test_the_programs_own_frames_come_first() -> None:
     assert len(endless.every) == stacks.FRAMES
     assert endless.every[-1] is endless.innermost
     assert stacks.folded(()).innermost is None
+
+
+def test_every_script_belongs_to_a_page_and_is_short() -> None:
+    used = {*html.SCRIPTS.files, *exploration.SCRIPTS.files}
+    files = {path.stem: path for path in sheet.PAGE.iterdir()}
+    assert set(files) == used
+    assert all(len(path.read_text().splitlines()) < 300 for path in files.values())
+
+
+def test_what_others_wrote_comes_with_its_licence() -> None:
+    folders = [path for path in sheet.VENDOR.iterdir() if path.is_dir()]
+    assert {path.name for path in folders} == set(sheet.NOTICES)
+    for folder in folders:
+        assert "Apache License" in (folder / "LICENSE").read_text()
+        version = re.search(r"\d+\.\d+\.\d+", sheet.NOTICES[folder.name])
+        assert version is not None
+        assert version[0] in (folder / "README.md").read_text()
+        assert f"{folder.name} {version[0]}" in (folder / "LICENSE").read_text()
