@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
@@ -68,16 +68,21 @@ def with_findings(what: str | None, output: Path) -> Found:
 
 def marked(document: Marked, rules: Sequence[Suppression]) -> tuple[Marked, Suppressed]:
     """The document with the reason on every suppressed finding, and what became of the rules."""
-    done = suppressions.apply(rules, document.findings, today=datetime.now(timezone.utc).date())
+    done = held(rules, document.findings)
     rows = tuple(replace(row, suppressed=done.by.get(row.fingerprint)) for row in document.findings)
     return replace(document, findings=rows), done
 
 
+def held(rules: Sequence[Suppression], findings: Iterable[suppressions.Found]) -> Suppressed:
+    """What these rules do to the findings today; a day ends when it does in UTC."""
+    return suppressions.apply(rules, findings, today=datetime.now(timezone.utc).date())
+
+
 def tell(done: Suppressed) -> None:
     """Suppressions that did nothing, on stderr: they ought to be taken out of the file."""
-    for how, rules in (("expired", done.expired), ("unused", done.unused)):
+    for how, rules in (("expired", done.expired), ("not used by this run", done.unused)):
         for rule in rules:
-            print(f"fxrace: {how} suppression: {described(rule)}", file=sys.stderr)
+            print(f"fxrace: suppression {how}: {described(rule)}", file=sys.stderr)
 
 
 def described(rule: Suppression) -> str:

@@ -13,16 +13,15 @@ from pathlib import Path
 import click
 
 from fxrace.commands import _documents, _help, _options
-from fxrace.core.baseline import EMPTY, Look, compare, updated
+from fxrace.core.baseline import EMPTY, Look, compare, shown_in, updated
 from fxrace.core.looks import look_at
-from fxrace.core.subjects import subject
+from fxrace.core.subjects import cells, subject
 from fxrace.errors import ExitCode
 from fxrace.records import wire
 from fxrace.records.baseline import Entry
 from fxrace.records.document import RunDocument, SweepDocument
 from fxrace.records.exploration import ExploreDocument
 from fxrace.records.repro import Judgement, ReproDocument
-from fxrace.records.suppression import Suppressed
 from fxrace.records.triage import GateDocument, Subject
 from fxrace.render.view import compared
 from fxrace.store.kept import read_baseline, read_suppressions, write_baseline
@@ -58,10 +57,8 @@ def command(
     baseline = EMPTY if update and not path.exists() else read_baseline(path)
     suppressed = read_suppressions(rules)
     found = _documents.named(what, output)
-    done = Suppressed(by={})
-    if not isinstance(found, ReproDocument):
-        found, done = _documents.marked(found, suppressed)
     look = look_at(found)
+    done = _documents.held(suppressed, (e for e in look.entries if shown_in(e)))
     told = compare(baseline, look)
     new = tuple(entry for entry in told.new if entry.fingerprint not in done.by)
     document = GateDocument(
@@ -103,10 +100,9 @@ def _blocks(entry: Entry, *, strict: bool) -> bool:
 
 def _subject(found: Document, what: str | None) -> Subject:
     name = f"run {what}" if what is not None and what.isdecimal() else what
-    if isinstance(found, RunDocument):
-        return subject(found, name=name or "program")
     if not isinstance(found, ReproDocument):
-        return subject(found, name=name or f"run {found.run}")
+        usual = "program" if isinstance(found, RunDocument) else f"run {found.run}"
+        return subject(found, cells(found), name=name or usual)
     rows = [row for row in found.results if row.judgement in _SAYS]
     torches = ", ".join(dict.fromkeys(row.torch for row in found.results))
     return Subject(

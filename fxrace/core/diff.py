@@ -33,9 +33,9 @@ def diff(before: Document, after: Document, *, names: tuple[str, str]) -> DiffDo
     return DiffDocument(
         schema=SCHEMA,
         schema_version=SCHEMA_VERSION,
-        before=subject(before, name=names[0]),
-        after=subject(after, name=names[1]),
-        findings=_findings(before, after),
+        before=subject(before, old, name=names[0]),
+        after=subject(after, new, name=names[1]),
+        findings=_findings(before, after, old, new),
         cells=changed,
         unchanged=len(compared) - len(changed),
         only_before=len(old.keys() - new.keys()),
@@ -43,9 +43,13 @@ def diff(before: Document, after: Document, *, names: tuple[str, str]) -> DiffDo
     )
 
 
-def _findings(before: Document, after: Document) -> tuple[FindingChange, ...]:
+def _findings(
+    before: Document,
+    after: Document,
+    old_cells: Mapping[Key, Cell],
+    new_cells: Mapping[Key, Cell],
+) -> tuple[FindingChange, ...]:
     old, new = rows(before), rows(after)
-    old_cells, new_cells = cells(before), cells(after)
     replays = not isinstance(before, SweepDocument)
     found = []
     for name in {**old, **new}:

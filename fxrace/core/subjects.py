@@ -38,9 +38,9 @@ def key(knobs: Mapping[str, str]) -> Key:
     return tuple(sorted(knobs.items()))
 
 
-def subject(document: Document, *, name: str) -> Subject:
-    """Who is compared."""
-    trials = sum(cell.trials for cell in cells(document).values())
+def subject(document: Document, known: Mapping[Key, Cell], *, name: str) -> Subject:
+    """Who is compared; ``known`` are the document's cells."""
+    trials = sum(cell.trials for cell in known.values())
     if isinstance(document, RunDocument):
         return Subject(
             name=name, verb="run", run="", torch=document.torch or "none", python="", machine="",

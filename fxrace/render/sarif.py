@@ -20,7 +20,9 @@ from fxrace.render.view import places, stacks, words
 from fxrace.render.view.cases import Document, cases, headline, seen
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
-FINDINGS, FRAMES, SYMPTOMS, BLIND = 5_000, 60, 10, 50
+FINDINGS, SYMPTOMS, BLIND = 5_000, 10, 50
+#: Characters of stacks in a whole log; dashboards take at most 10 MB, compressed.
+STACKS = 4_000_000
 STORE = "fxrace-out/fxrace.sqlite"
 LEVELS: Mapping[Tier, str] = {
     Tier.FAILURE: "error",
@@ -45,7 +47,8 @@ def _run(document: Document, root: Path) -> Plain:
     for row in document.findings[:FINDINGS]:
         rules.setdefault(rule_of(row), _rule(row))
     verb = "explore" if isinstance(document, ExploreDocument) else "sweep"
-    results = [_result(row, document, root) for row in document.findings[:FINDINGS]]
+    room = stacks.Room(STACKS)
+    results = [_result(row, document, root, room) for row in document.findings[:FINDINGS]]
     numbers = {name: number for number, name in enumerate(rules)}
     for result in results:
         result["ruleIndex"] = numbers[result["ruleId"]]
@@ -59,8 +62,8 @@ def _run(document: Document, root: Path) -> Plain:
             {
                 "executionSuccessful": not document.interrupted,
                 "toolExecutionNotifications": [
-                    {"level": "warning", "message": _text(f"blind: {what}: {reason}", 400)}
-                    for what, reason in document.blind[:BLIND]
+                    {"level": "warning", "message": {"text": f"blind: {told}"}}
+                    for told in map(_blind, document.blind[:BLIND])
                 ],
             }
         ],
@@ -75,20 +78,21 @@ def rule_of(row: FindingRow) -> str:
 
 
 def _rule(row: FindingRow) -> Plain:
-    known = row.hazard is not None
-    told = row.title if known else f"a finding of the {row.pattern} detector, of no known hazard"
-    rule: Plain = {
+    """What code scanning asks of a rule: two descriptions, help and tags."""
+    pattern = words.one_line(row.pattern or "finding", 60)
+    told = row.title if row.hazard else f"found by the {pattern} detector, of no known hazard"
+    sure = words.TIERS[row.tier]
+    return {
         "id": rule_of(row),
         "shortDescription": _text(told, 300),
+        "fullDescription": _text(f"{words.one_line(told, 500)} ({sure})", 800),
+        "help": _text(row.remedy or "no remedy is known; replay it to see it again", 1000),
         "defaultConfiguration": {"level": LEVELS[row.tier]},
         "properties": {"tags": ["concurrency", "torch.compile"]},
     }
-    if known and row.remedy:
-        rule["help"] = _text(row.remedy, 1000)
-    return rule
 
 
-def _result(row: FindingRow, document: Document, root: Path) -> Plain:
+def _result(row: FindingRow, document: Document, root: Path, room: stacks.Room) -> Plain:
     where = places.place(row, root)
     location: Plain = {"artifactLocation": {"uri": STORE}} if where is None else _physical(where)
     result: Plain = {
@@ -99,7 +103,7 @@ def _result(row: FindingRow, document: Document, root: Path) -> Plain:
         "locations": [{"physicalLocation": location}],
         "properties": _facts(row),
     }
-    flows = [_flow(side, root) for side in row.sides[:2] if side.stack]
+    flows = [_flow(side, root, room) for side in row.sides[:2] if side.stack]
     if flows:
         result["codeFlows"] = [{"threadFlows": flows}]
     if row.suppressed is not None:
@@ -118,9 +122,9 @@ def _message(row: FindingRow, document: Document) -> str:
     return f"{title}. {sides}. Seen in {seen(row, document)}.{again}"
 
 
-def _flow(side: Side, root: Path) -> Plain:
+def _flow(side: Side, root: Path, room: stacks.Room) -> Plain:
     """One thread's stack as a thread flow, innermost last, the middle of a long one left out."""
-    frames = stacks.folded(side.stack, FRAMES).every
+    frames = room.fold(side.stack).every
     last = len(frames) - 1
     return {
         "id": words.one_line(side.thread, 80) or "thread",
@@ -176,6 +180,10 @@ def _about(document: Document) -> Plain:
         "python": words.one_line(where.python, 100),
         "cases": counts,
     }
+
+
+def _blind(pair: tuple[str, str]) -> str:
+    return f"{words.one_line(pair[0], 100)}: {words.one_line(pair[1], 300)}"
 
 
 def _text(text: str, limit: int) -> Plain:

@@ -167,13 +167,14 @@ def _nested(spans: Iterable[Span]) -> Iterator[Span]:
         by_lane.setdefault(span.lane, []).append(span)
     for lane in by_lane.values():
         ends: list[float] = []
-        following = (*(span.start_s for span in lane[1:]), float("inf"))
-        for span, after in zip(lane, following, strict=True):
+        starts = sorted({span.start_s for span in lane})
+        after = dict(zip(starts, (*starts[1:], float("inf")), strict=True))
+        for span in lane:
             while ends and ends[-1] <= span.start_s:
                 ends.pop()
             stop = min([span.end_s, *ends[-1:]])
             if span.kind == COLLISION:
-                stop = min(stop, after)
+                stop = min(stop, after[span.start_s])
             stop = max(span.start_s, stop)
             ends.append(stop)
             yield replace(span, end_s=stop)

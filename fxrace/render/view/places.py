@@ -7,6 +7,7 @@ so a place is the innermost frame of the program itself, relative to the checkou
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from urllib.parse import quote
 
@@ -14,7 +15,7 @@ from fxrace.records.document import FindingRow
 from fxrace.records.finding import Frame
 from fxrace.render.view import stacks
 
-LONGEST = 2000
+LONGEST = 1000
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -32,23 +33,29 @@ def place(row: FindingRow, root: Path) -> Place | None:
 
     Falls back on the innermost frame of all; None when no stack was taken.
     """
-    each = [side.stack for side in row.sides if side.stack]
-    own = [frame for stack in each for frame in reversed(stack) if not stacks.foreign(frame)]
-    frames = own or [stack[-1] for stack in each]
-    places = [of(frame, root) for frame in frames]
-    return next((one for one in places if one.inside), places[0] if places else None)
+    each = [stacks.folded(side.stack) for side in row.sides if side.stack]
+    own = [frame for stack in each for frame in reversed(stack.own)]
+    frames = own or [stack.every[-1] for stack in each]
+    found = [of(frame, root) for frame in frames]
+    return next((one for one in found if one.inside), found[0] if found else None)
 
 
 def of(frame: Frame, root: Path) -> Place:
     """The place of one frame; ``root`` is the folder of the checkout."""
-    name = frame.file[:LONGEST].replace("\\", "/").encode("utf-8", "backslashreplace").decode()
+    path, uri, inside = _named(frame.file[:LONGEST], root.as_posix())
+    return Place(path=path, uri=uri, line=max(1, frame.line), inside=inside)
+
+
+@lru_cache(maxsize=4096)
+def _named(file: str, root: str) -> tuple[str, str, bool]:
+    """Path, URI and whether it is inside; many frames share few files."""
+    name = file.replace("\\", "/").encode("utf-8", "backslashreplace").decode()
     pure = PurePosixPath(name)
-    inside = pure.is_relative_to(PurePosixPath(root.as_posix())) and ".." not in pure.parts
-    path = str(pure.relative_to(root.as_posix())) if inside else name
-    escaped = quote(path, safe="/")
-    if not inside:
-        escaped = f"file://{escaped}" if name.startswith("/") else quote(path, safe="/")
-    return Place(path=path, uri=escaped or "unknown", line=max(1, frame.line), inside=inside)
+    if pure.is_relative_to(root) and ".." not in pure.parts:
+        path = str(pure.relative_to(root))
+        return path, quote(path, safe="/"), True
+    scheme = "file://" if name.startswith("/") else ""
+    return name, f"{scheme}{quote(name, safe='/')}" or "unknown", False
 
 
 def folder_uri(root: Path) -> str:
