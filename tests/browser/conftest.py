@@ -18,6 +18,7 @@ from tests.unit.render.test_exploration import hostile as hostile_exploration
 from tests.unit.render.test_formats import hostile
 
 CHROMIUM = Path("/usr/bin/chromium")
+ARGUMENTS = ["--no-sandbox", "--disable-gpu"]
 AXE = Path(__file__).parent / "vendor" / "axe.min.js"
 
 
@@ -38,7 +39,7 @@ def browser() -> Iterator[Any]:
     if not CHROMIUM.exists():
         pytest.skip(f"needs {CHROMIUM}")
     with driver.sync_playwright() as started:
-        opened = started.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
+        opened = started.chromium.launch(executable_path=str(CHROMIUM), args=ARGUMENTS)
         yield opened
         opened.close()
 
