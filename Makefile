@@ -10,7 +10,7 @@ READY  := $(VENV)/.ready
 # are ten times slower than one.
 export OMP_NUM_THREADS := 1
 
-.PHONY: sweep test check format clean
+.PHONY: sweep test check format screenshots clean
 
 sweep: $(READY)
 	$(BIN)/fxrace sweep --gpus 8 $(SWEEP)
@@ -27,6 +27,10 @@ check: $(READY)
 format: $(READY)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+# docs/screenshots anew, from a real sweep and a real matrix; needs Chromium.
+screenshots: $(READY)
+	$(BIN)/python scripts/screenshots.py
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "fxrace needs Python 3.10 or newer; set PYTHON=/path/to/it")'

@@ -7,10 +7,11 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
+from fxrace.commands import _exhibits
 from fxrace.errors import OutputUnwritable
 from fxrace.records.document import SweepDocument
 from fxrace.records.exploration import ExploreDocument
-from fxrace.render import renderer
+from fxrace.render import html
 from fxrace.render.exploration import html as exploration
 
 LATEST, LATEST_EXPLORATION = "report.html", "explore.html"
@@ -22,7 +23,8 @@ def write_report(document: SweepDocument, output: Path) -> SweepDocument:
     """
     path = (output / f"report-{document.run}.html").absolute()
     document = replace(document, report=str(path))
-    _written(renderer("html")(document), path, output / LATEST)
+    text = html.render(document, _exhibits.of_sweep(document, output))
+    _written(text, path, output / LATEST)
     return document
 
 
@@ -30,7 +32,11 @@ def write_exploration(document: ExploreDocument, output: Path) -> ExploreDocumen
     """The same for an exploration: ``explore-<run>.html`` and ``explore.html``."""
     path = (output / f"explore-{document.run}.html").absolute()
     document = replace(document, report=str(path))
-    _written(exploration.render(document), path, output / LATEST_EXPLORATION)
+    _written(
+        exploration.render(document, _exhibits.of_exploration(document)),
+        path,
+        output / LATEST_EXPLORATION,
+    )
     return document
 
 

@@ -18,6 +18,7 @@ from fxrace.records.claims import ClaimsDocument
 from fxrace.records.doctor import DoctorDocument
 from fxrace.records.document import DumpDocument, ReplayDocument, RunDocument, SweepDocument
 from fxrace.records.exploration import ExploreDocument, TokenDocument
+from fxrace.records.page import PageDocument
 from fxrace.records.repro import BisectDocument, ReproDocument
 from fxrace.records.triage import DiffDocument, GateDocument, HistoryDocument
 
@@ -35,6 +36,7 @@ DOCUMENTS: Mapping[str, type] = {
     "explore": ExploreDocument,
     "claims": ClaimsDocument,
     "replay_token": TokenDocument,
+    "page": PageDocument,
     "baseline": Baseline,
     "diff": DiffDocument,
     "gate": GateDocument,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from fxrace.core.detect import Detector
 from fxrace.core.evidence import Evidence
 from fxrace.core.fingerprint import fingerprint, site
-from fxrace.core.stand import stack_holds, stack_waits
-from fxrace.core.waits import Kind, Wait, circle, open_waits, owned, with_device_waits
+from fxrace.core.rings import waits_of
+from fxrace.core.waits import Kind, Wait
 from fxrace.records.finding import Finding, Frame, Side, Tier
 from fxrace.records.outcome import Stop, ThreadStack
 
@@ -16,9 +16,7 @@ def find(evidence: Evidence) -> tuple[Finding, ...]:
     if evidence.ending.stop is not Stop.SILENT:
         return ()
     taken = evidence.ending.stacks
-    named = owned((*open_waits(evidence.trace), *stack_waits(taken)), stack_holds(taken))
-    waits = with_device_waits(named, taken)
-    ring = circle(waits)
+    ring, waits = waits_of(evidence.trace, taken)
     stacks = {stack.thread: stack for stack in taken}
     shown = ring or tuple(wait for wait in waits if wait.kind in (Kind.LOCK, Kind.DEVICE))
     sides = tuple(_side(wait, shown, stacks) for wait in shown) or _everyone(stacks)

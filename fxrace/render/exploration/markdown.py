@@ -33,11 +33,11 @@ def render(finding: FindingRow, environment: Environment, script: str | None) ->
 
 
 def _told(finding: FindingRow) -> str:
-    known = (
-        f"Known as `{finding.hazard}`." if finding.hazard else "No public report is known to us."
-    )
+    known = "No public report is known to us."
+    if finding.hazard:
+        known = f"Known as `{words.one_line(finding.hazard, 100)}`."
     rate = f" Replayed {words.rate(finding.reliability)}." if finding.reliability.n else ""
-    return f"{known}{rate} Fingerprint `{finding.fingerprint}`."
+    return f"{known}{rate} Fingerprint `{words.one_line(finding.fingerprint, 80)}`."
 
 
 def _script(script: str | None) -> str:

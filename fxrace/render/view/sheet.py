@@ -1,14 +1,16 @@
-"""One HTML file from a template: offline, without scripts, with the style sheet inside.
+"""One HTML file from a template: offline, with its style sheet, scripts and data inside.
 
-The surprise: the page forbids itself everything but its own style sheet (by hash), so text from
-a trial could not run or load anything even if it got past the escaping; bars are therefore SVG
-attributes, never inline styles.
+The surprise: the page forbids itself everything but its own style sheet and scripts (by hash), so
+text from a trial could not run or load anything even if it got past the escaping; bars are
+therefore SVG attributes, never inline styles.
 """
 
 from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,20 +19,68 @@ from markupsafe import Markup
 
 from fxrace.records.tally import Tally
 from fxrace.records.verdict import Verdict
-from fxrace.render.view import words
+from fxrace.render.view import ring, words
 from fxrace.render.view.stacks import shown_path
 
-TEMPLATES = Path(__file__).parent.parent / "templates"
+ROOM = Path(__file__).parent.parent
+TEMPLATES, PAGE, VENDOR = ROOM / "templates", ROOM / "page", ROOM / "vendor"
+NOTICES = {"echarts": "Apache ECharts 6.1.0, Apache-2.0, The Apache Software Foundation"}
+STYLES = ("base", "parts", "views")
 
 
-def sheet(template: str, **values: Any) -> str:
-    """``template`` filled with ``values``; safe to encode as UTF-8."""
-    style = (TEMPLATES / "report.css").read_text(encoding="utf-8")
-    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Scripts:
+    """What a page runs: a vendored library or none, and files of ``page`` in their order."""
+
+    files: tuple[str, ...]
+    library: str = ""
+
+    def texts(self) -> tuple[str, ...]:
+        """The scripts as they stand in the page. The files share one scope, and no other."""
+        parts = ((PAGE / f"{name}.js").read_text(encoding="utf-8") for name in self.files)
+        own = '(() => {\n"use strict";\n' + "\n".join(parts) + "})();\n"
+        if not self.library:
+            return (own,)
+        path = VENDOR / self.library / f"{self.library}.min.js"
+        notice = f"/*! {NOTICES[self.library]} */\n"
+        return notice + path.read_text(encoding="utf-8"), own
+
+
+def sheet(template: str, scripts: Scripts, *, data: str = "{}", **values: Any) -> str:
+    """``template`` filled with ``values``; ``data`` is JSON that may stand in a script element.
+    Safe to encode as UTF-8.
+    """
+    style = "".join((TEMPLATES / f"{name}.css").read_text(encoding="utf-8") for name in STYLES)
+    texts = scripts.texts()
+    policy = {
+        "default-src": "'none'",
+        "script-src": " ".join(map(_hash, texts)),
+        "style-src": _hash(style),
+        "img-src": "data:",
+        "base-uri": "'none'",
+        "form-action": "'none'",
+    }
     text = (
-        _templates().get_template(template).render(style=Markup(style), style_hash=digest, **values)
+        _templates()
+        .get_template(template)
+        .render(
+            style=Markup(style),
+            policy=_told(policy),
+            scripts=tuple(map(Markup, texts)),
+            data=Markup(data),
+            **values,
+        )
     )
     return text.encode("utf-8", "backslashreplace").decode()
+
+
+def _hash(text: str) -> str:
+    digest = hashlib.sha256(text.encode()).digest()
+    return f"'sha256-{base64.b64encode(digest).decode()}'"
+
+
+def _told(policy: Mapping[str, str]) -> Markup:
+    return Markup("; ".join(f"{name} {value}" for name, value in policy.items()))
 
 
 def _templates() -> jinja2.Environment:
@@ -43,6 +93,7 @@ def _templates() -> jinja2.Environment:
     )
     found.filters.update(
         line=words.one_line,
+        text=words.safe,
         name=_name,
         figure=words.figure,
         rate=words.rate,
@@ -54,7 +105,11 @@ def _templates() -> jinja2.Environment:
         whisker=_whisker,
     )
     found.globals.update(
-        letters=words.LETTERS, meanings=words.MEANINGS, tiers=words.TIERS, count=words.count
+        letters=words.LETTERS,
+        meanings=words.MEANINGS,
+        tiers=words.TIERS,
+        count=words.count,
+        ring=ring.drawn,
     )
     return found
 

@@ -51,7 +51,7 @@ def test_html_is_written_and_its_path_printed(output: Path) -> None:
     assert ran.exit_code == ExitCode.PASS, ran.stderr
     path = Path(ran.stdout.strip())
     assert path.parent == output
-    assert "&lt;b&gt;" in path.read_text()
+    assert "\\u003cb\\u003e" in path.read_text()
     assert (output / "report.html").is_file()
 
 

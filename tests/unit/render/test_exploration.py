@@ -40,7 +40,7 @@ def test_the_page_is_closed_and_its_links_lead_somewhere(document: ExploreDocume
     parsed = Page(page)
     assert len(parsed.ids) == len(set(parsed.ids))
     assert set(parsed.targets) <= set(parsed.ids)
-    assert "script" not in parsed.tags
+    assert [kind for kind, _ in parsed.scripts] == ["application/json", None]
     assert not {name for name in parsed.attributes if name.startswith("on")}
     assert len(page) < 1_000_000
 

@@ -8,6 +8,7 @@ import itertools
 import json
 import re
 from dataclasses import replace
+from html import unescape
 from html.parser import HTMLParser
 
 import pytest
@@ -18,7 +19,8 @@ from fxrace.records.finding import Frame, Side
 from fxrace.records.outcome import ThreadStack
 from fxrace.records.verdict import Verdict
 from fxrace.render import formats, html, renderer, text, trace_formats
-from fxrace.render.view import stacks
+from fxrace.render.exploration import html as exploration
+from fxrace.render.view import sheet, stacks
 from tests.unit.render import documents
 
 HOSTILE = "</style><script>alert(1)</script>\x1b[2J\udc80\u202e{{ 7*7 }}\" onload='x' &amp; "
@@ -31,7 +33,7 @@ class Huge(str):
         return f"<{len(self)} characters>"
 
 
-VOID = {"meta", "link", "br", "rect", "wbr"}
+VOID = {"meta", "link", "br", "rect", "wbr", "input"}
 
 
 class Page(HTMLParser):
@@ -43,6 +45,8 @@ class Page(HTMLParser):
         self.targets: list[str] = []
         self.tags: list[str] = []
         self.attributes: set[str] = set()
+        self.sources: list[str] = []
+        self.scripts: list[tuple[str | None, str]] = []
         self._open: list[str] = []
         self.feed(page)
         assert not self._open
@@ -51,6 +55,9 @@ class Page(HTMLParser):
         self.tags.append(tag)
         self.attributes |= {name for name, _ in attrs}
         values = dict(attrs)
+        self.sources += [str(values[name]) for name in ("src", "href", "action") if name in values]
+        if tag == "script":
+            self.scripts.append((values.get("type"), ""))
         if values.get("id"):
             self.ids.append(str(values["id"]))
         if str(values.get("href", "")).startswith("#"):
@@ -60,6 +67,11 @@ class Page(HTMLParser):
 
     def handle_startendtag(self, tag: str, _: list[tuple[str, str | None]]) -> None:
         self.tags.append(tag)
+
+    def handle_data(self, data: str) -> None:
+        if self._open and self._open[-1] == "script":
+            kind, text = self.scripts[-1]
+            self.scripts[-1] = kind, text + data
 
     def handle_endtag(self, tag: str) -> None:
         assert self._open.pop() == tag
@@ -125,46 +137,62 @@ def test_json_is_the_document() -> None:
     assert len(plain["trials"]) == len(DOCUMENTS["full"].trials)
 
 
+#: Fragments that the page's own script answers.
+ROUTES = ("cell-", "config-", "trial-", "trials-of-")
+
+
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_the_page_is_whole(name: str) -> None:
     page = Page(html.render(DOCUMENTS[name]))
     assert len(page.ids) == len(set(page.ids))
-    assert set(page.targets) <= set(page.ids)
-    assert {"answer", "verdicts", "choices", "map", "findings", "failing", "hung", "trials",
-            "environment", "blind"} <= set(page.ids)  # fmt: skip
+    assert {t for t in page.targets if not t.startswith(ROUTES)} <= set(page.ids)
+    assert {"answer", "verdicts", "map", "front", "findings", "trials", "hung", "choices",
+            "hazards", "environment", "blind"} <= set(page.ids)  # fmt: skip
 
 
-def test_the_page_runs_and_loads_nothing() -> None:
+def test_the_page_runs_its_own_scripts_only_and_loads_nothing() -> None:
     rendered = html.render(DOCUMENTS["full"])
     page = Page(rendered)
-    assert "script" not in page.tags
-    assert "style" not in page.attributes
-    assert not re.search(r"""(?:src|href)=["']?(?:https?:)?//|url\(|@import""", rendered)
+    assert not {name for name in page.attributes if name.startswith("on")} | (
+        {"style", "src"} & page.attributes
+    )
+    assert all(source.startswith(("#", "data:,")) for source in page.sources)
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', rendered)
+    assert policy is not None
+    rules = dict(rule.split(" ", 1) for rule in unescape(policy[1]).split("; "))
+    assert rules["default-src"] == rules["base-uri"] == rules["form-action"] == "'none'"
     style = re.search(r"<style>(.*?)</style>", rendered, re.S)
     assert style is not None
-    digest = base64.b64encode(hashlib.sha256(style[1].encode()).digest()).decode()
-    assert f"style-src 'sha256-{digest}'" in rendered
-    assert "default-src 'none'" in rendered
+    assert rules["style-src"] == hashed(style[1])
+    run = [text for kind, text in page.scripts if kind is None]
+    assert rules["script-src"].split() == [hashed(text) for text in run]
+    assert len(run) == 2
+    assert not re.search(r"\beval\(|new Function", "".join(run))
 
 
-def test_every_cell_links_to_its_trials() -> None:
-    document = DOCUMENTS["full"]
-    page = Page(html.render(document))
-    cells = [target for target in page.targets if target.startswith("cell-")]
-    assert len(cells) == len(set(cells)) == len(document.cells)
-    failing = {f"t-{t.digest}" for t in document.trials if t.verdict.failed}
-    assert failing <= set(page.ids)
+def hashed(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def data_of(rendered: str) -> dict[str, object]:
+    """The JSON document of a page, as its script reads it."""
+    texts = [text for kind, text in Page(rendered).scripts if kind == "application/json"]
+    assert len(texts) == 1
+    found = json.loads(texts[0])
+    assert isinstance(found, dict)
+    return found
 
 
 def test_hostile_text_stays_text_and_the_page_small() -> None:
     rendered = html.render(hostile(500))
     page = Page(rendered)
-    assert "script" not in page.tags
+    assert len(page.scripts) == 3
     assert not page.attributes & {"onload", "style"}
     assert "{{ 7*7 }}" in rendered
     assert not re.search("[\x00-\x08\x0b-\x1f\x7f\u202e]", rendered)
     assert len(rendered.encode()) <= 2_000_000
     assert "more characters]" in rendered
+    assert len(data_of(rendered)["trials"]) == 502  # type: ignore[arg-type]
 
 
 def test_hostile_text_in_the_terminal() -> None:
@@ -199,3 +227,21 @@ def test_the_programs_own_frames_come_first() -> None:
     assert len(endless.every) == stacks.FRAMES
     assert endless.every[-1] is endless.innermost
     assert stacks.folded(()).innermost is None
+
+
+def test_every_script_belongs_to_a_page_and_is_short() -> None:
+    used = {*html.SCRIPTS.files, *exploration.SCRIPTS.files}
+    files = {path.stem: path for path in sheet.PAGE.iterdir()}
+    assert set(files) == used
+    assert all(len(path.read_text().splitlines()) < 300 for path in files.values())
+
+
+def test_what_others_wrote_comes_with_its_licence() -> None:
+    folders = [path for path in sheet.VENDOR.iterdir() if path.is_dir()]
+    assert {path.name for path in folders} == set(sheet.NOTICES)
+    for folder in folders:
+        assert "Apache License" in (folder / "LICENSE").read_text()
+        version = re.search(r"\d+\.\d+\.\d+", sheet.NOTICES[folder.name])
+        assert version is not None
+        assert version[0] in (folder / "README.md").read_text()
+        assert f"{folder.name} {version[0]}" in (folder / "LICENSE").read_text()
