@@ -15,7 +15,8 @@ from torch.nn.attention.flex_attention import flex_attention
 from fxrace.probe.part import Part
 from harness.contracts import Tracing
 from harness.counters import Counters
-from harness.flex_path import block_mask, prepare
+from harness.block_mask import block_mask
+from harness.flex_path import prepare
 
 
 class FlexEager:
