@@ -77,15 +77,13 @@ class Concluded:
     ending: Ending
     curve: Curve
     directory: Path | None
+    told: tuple[str, ...] = ()
 
 
 def run_sweep(
     sweep: Sweep, *, command: Sequence[str], output: Path, store: Store, corridor: Corridor
 ) -> SweepDocument:
-    """Run what is missing of the sweep, store each trial as it ends, and describe the whole.
-
-    The references go first: without them nothing can be called clean.
-    """
+    """Run what is missing, references first, store each trial as it ends, describe the whole."""
     references, trials = expand.references(sweep), expand.trials(sweep)
     known = store.known(corridor.environment.digest)
     present = {t.digest: known[t.digest] for t in (*references, *trials) if t.digest in known}
@@ -107,6 +105,8 @@ def run_sweep(
         for done in conclude((one,), None, corridor):
             store.append(run, **_row(done))
             curves[one.digest] = done.curve
+            for text in done.told if one is references[0] else ():
+                corridor.progress.note(text)
     of = References(curves)
     for problem in of.problems(trials) if corridor.stopping.level is Level.RUN else ():
         corridor.progress.note(f"nothing of its kind can be called clean: {problem}")
@@ -151,8 +151,7 @@ def replay(
     runs: list[Judged] = []
     while len(runs) < repeats and corridor.stopping.level is Level.RUN:
         before = len(runs)
-        again = conclude((stored.trial,), lambda _: reference, corridor)
-        runs.extend(done.judged for done in again)
+        runs.extend(d.judged for d in conclude((stored.trial,), lambda _: reference, corridor))
         if len(runs) == before:
             break
     original = _judged(stored)
@@ -243,6 +242,7 @@ def _concluded(moment: Ended, reference: Reference | None) -> Concluded:
         ),
         ending=moment.ending,
         curve=curve_of(trace),
+        told=tuple(str(event.data["text"]) for event in trace.of("balance")),
         directory=None if clean else moment.directory,
     )
 

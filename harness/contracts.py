@@ -86,7 +86,8 @@ class Checkpoint(Protocol):
     ``layer(fn, *tensors)`` runs one draft layer, the compiled attention inside it;
     ``chunk(fn, *tensors)`` runs one chunk of the loss and returns the four tensors of Terms
     (numerator, denominator, correct, count), of which only the first carries a gradient.
-    ``fn(phase, *tensors)`` is called with FORWARD first and RECOMPUTE when run again.
+    ``fn(phase, *tensors)`` is called with FORWARD first and RECOMPUTE when run again; a part
+    whose attribute ``recomputes`` is True does that in every step.
     """
 
     def layer(self, fn: Callable[..., Tensor], *tensors: Tensor) -> Tensor: ...
@@ -126,7 +127,7 @@ class Loss(Protocol):
     ``weights`` f32 [b, N, B-1] (0 = not supervised); ``head`` [V, h], frozen. A builder with
     parameters ``objective``, ``device``, ``run`` gets the trial's objective, the drafter's device
     and a ``harness.compiling.Run`` for its compiled calls. An attribute ``recomputes`` says
-    that logits are computed a second time.
+    whether logits are computed a second time; None or missing: as the checkpoint part does.
     """
 
     def terms(

@@ -20,10 +20,11 @@ from fxrace.probe.recorder import Recorder
 from fxrace.records.trial import Trial
 from harness import parts
 from harness.assembly import Workshop, assemble, options_of
+from harness.balance import told
 from harness.config import DEFAULT_SETTINGS, Plan
 from harness.corpora import fitted
 from harness.devices import NoDevice, devices_of, place
-from harness.figures import record_summary
+from harness.figures import peak_memory, record_summary, recomputed
 from harness.guarded import Guarded
 from harness.hosted import NoModel, shape_of
 from harness.token_files import BadTokens
@@ -40,7 +41,7 @@ def run(trial: Trial, recorder: Recorder) -> None:
         if refusal is not None:
             recorder.emit("skipped", reason=refusal)
             return
-        _train(trial, chosen, plan, recorder)
+        _train(trial, chosen, plan, roots, recorder)
     except parts.PartBroken as broken:
         cause = broken.__cause__ or broken
         recorder.emit("broken", part=broken.part, reason=broken.reason, error=described(cause))
@@ -67,14 +68,25 @@ def before_hooks(trial: Trial) -> None:
 run.before_hooks = before_hooks  # type: ignore[attr-defined]
 
 
-def _train(trial: Trial, chosen: Mapping[str, Part], plan: Plan, recorder: Recorder) -> None:
+def _train(
+    trial: Trial, chosen: Mapping[str, Part], plan: Plan, roots: list[Path], recorder: Recorder
+) -> None:
     workshop = Workshop(trial.knobs, chosen, recorder)
-    assembly = assemble(workshop, plan, recorder, bound_s=trial.limits.trial_s)
+    bound_s = trial.limits.trial_s
+    again = recomputed(workshop.make("checkpoint"), workshop.make("loss", plan.preset))
+    recorder.emit("balance", text=told(plan))
+    if getattr(chosen["execution"].build, "separate", False):
+        apart = workshop.make("execution", plan, workshop.names, roots, bound_s)
+        apart.run()
+        record_summary(recorder, plan, apart.turns, again, memory=apart.peak_memory_bytes)
+        return
+    assembly = assemble(workshop, plan, recorder, bound_s=bound_s)
     try:
         workshop.make("execution", assembly).run()
     finally:
         assembly.close()
-    record_summary(recorder, plan, assembly.trainers)
+    turns = [trainer.turns for trainer in assembly.trainers]
+    record_summary(recorder, plan, turns, again, memory=peak_memory(plan))
 
 
 def plan_of(trial: Trial, settings: Mapping[str, Any], roots: list[Path]) -> Plan:

@@ -11,7 +11,7 @@ step       drafter, step, context (tokens per row), loss, grad_norm, step_s, row
            slots (supervised draft slots), context_tokens, compiles (in this thread, so far)
 tolerance  loss, grad_norm: how far, relatively, the run's number formats let two equal runs differ
 queue      drafter, full_s, empty_s, depths {items held when one was taken: how often}
-balance    target_s, drafter_s (FLOPs of one batch / peak, or FLOPs where the peak is unknown), ratio
+balance    text: the predicted balance of targets and drafters, and memory
 raised     role, error {type, message, frames, causes[]}, others[{thread, region, frames}]
 region     edge: enter | exit, region (kinds: below), name, number; an exit by an error also
            has error and others, as ``raised`` has; an enter may have frames, and others where

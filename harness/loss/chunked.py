@@ -9,19 +9,17 @@ from __future__ import annotations
 from torch import Tensor
 
 from fxrace.probe.part import Part
-from harness.chunks import added, chunk_terms, split, weighing
+from harness.chunks import added, split, weighing
 from harness.config import Preset
 from harness.contracts import Checkpoint, Terms
 from harness.numerics import Objective
 from harness.objective.decayed import Decayed
 
-__all__ = ["Chunked", "chunk_terms"]
-
 
 class Chunked:
     """Loss over ``blocks`` draft blocks at a time."""
 
-    recomputes = False  # the checkpoint part may
+    recomputes = None  # as the checkpoint part does
 
     def __init__(self, preset: Preset, objective: Objective | None = None) -> None:
         self._blocks = preset.chunk_blocks

@@ -22,7 +22,7 @@ from harness.objective.decayed import Decayed
 class CompiledChunk:
     """``run`` makes each compiled call under the locking part."""
 
-    recomputes = False
+    recomputes = None  # as the checkpoint part does
 
     def __init__(
         self,
