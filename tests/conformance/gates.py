@@ -30,12 +30,12 @@ from harness.model.training import Batch, draw_blocks
 from harness.numerics import Convention
 from harness.precision.native import build as native
 from harness.recipes.tiny import preset as tiny
-from harness.schedule.cosine import Cosine
+from harness.schedule.wsd import WarmupStableDecay
 from harness.sharing import Nothing
 from harness.step import Drafting, Method, seed_of
 from tests.unit.harness_model.rig import batch_of, plain_gear, views_differ, without_context
 
-STEPS, FIRST = 100, 3
+STEPS, FIRST = 250, 3
 PROMPTS, _ = rows(language(64), seed=99, index=0, rows=4, context=24)
 ALIKE = 1e-3
 """Largest difference of hidden states between training's view and decoding's, fp32."""
@@ -144,7 +144,7 @@ def untrained(target: Target) -> float:
 def _drafting(
     plan: Plan, index: int, target: Target, gear: dict[str, Any], method: dict[str, Any]
 ) -> Drafting:
-    usual = {"precision": native(), "schedule": Cosine(), "sync": Nothing(),
+    usual = {"precision": native(), "schedule": WarmupStableDecay(), "sync": Nothing(),
              "graphs": Live(mode=None)}  # fmt: skip
     return Drafting(
         index=index,
