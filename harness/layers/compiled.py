@@ -1,8 +1,9 @@
 """Two compiled functions per layer, and one that makes the context's keys for all layers at once.
 
 Before attention: norm, projections, per-head norms, RoPE, the context's keys put in front. After
-it: output projection and SwiGLU, with both residuals. Weights are arguments, so all layers and all
-drafters share each compiled function. Same arithmetic as ``plain``, in fewer kernels.
+it: output projection and SwiGLU, with both residuals. Weights are arguments, so all layers share
+each compiled function; each drafter and row length has its own, so that no recompile limit is
+ever reached. Same arithmetic as ``plain``, in fewer kernels.
 """
 
 from __future__ import annotations
@@ -33,11 +34,9 @@ class Compiled:
         run: Run = at_home,
         mode: str | None = None,
     ) -> None:
-        device = device or torch.device("cpu")
-        self._run = run
-        self._past: Any = compiled(past_of_all_layers, device, mode)
-        self._before: Any = compiled(before_attention, device, mode)
-        self._after: Any = compiled(after_attention, device, mode)
+        self._run, self._mode = run, mode
+        self._device = device or torch.device("cpu")
+        self._made: dict[tuple[Callable[..., Any], int], Any] = {}
 
     def hidden(
         self,
@@ -51,7 +50,11 @@ class Compiled:
     ) -> Tensor:
         """As ``Drafter.forward``."""
         past_turn, turn = drafter.turns(features.shape[1], anchors, noise.dtype)
-        past = self._call(Phase.FORWARD, self._past, features, *_past_weights(drafter), *past_turn)
+        length = features.shape[1]
+        past = self._call(
+            Phase.FORWARD, past_of_all_layers, length, features, *_past_weights(drafter),
+            *past_turn,
+        )  # fmt: skip
         hidden = noise
         for index, layer in enumerate(drafter.layers):
             keys, values = past[2 * index : 2 * index + 2]
@@ -66,21 +69,28 @@ class Compiled:
         ) -> Tensor:
             heads, mlp = layer.heads, layer.mlp
             q, k, v = self._call(
-                phase, self._before, hidden, layer.heads_norm.weight, heads.query.weight,
+                phase, before_attention, keys.shape[2], hidden, layer.heads_norm.weight, heads.query.weight,
                 heads.key_value.weight, heads.query_norm.weight, heads.key_norm.weight,
                 keys, values, cos, sin,
             )  # fmt: skip
             out: Tensor = self._call(
-                phase, self._after, attend(phase, q, k, v), hidden, heads.out.weight,
+                phase, after_attention, 0, attend(phase, q, k, v), hidden, heads.out.weight,
                 layer.mlp_norm.weight, mlp.gate_up.weight, mlp.down.weight,
             )  # fmt: skip
             return out
 
         return run
 
-    def _call(self, phase: Phase, function: Any, *tensors: Tensor) -> Any:
-        key = (id(function), tuple(tensors[0].shape), torch.is_grad_enabled())
-        return self._run("layer", phase, key, lambda: function(*tensors))
+    def _call(
+        self, phase: Phase, function: Callable[..., Any], context: int, *tensors: Tensor
+    ) -> Any:
+        """``context`` is the row length that the function's shapes depend on, 0 for none."""
+        made = self._made.get((function, context))
+        if made is None:
+            made = self._made[function, context] = compiled(function, self._device, self._mode)
+        grad = any(tensor.requires_grad for tensor in tensors[:1])
+        key = (function.__name__, context, torch.is_grad_enabled(), grad)
+        return self._run("layer", phase, key, lambda: made(*tensors))
 
 
 def past_of_all_layers(

@@ -48,7 +48,9 @@ def test_compiled_equals_plain(raw_target: Target, checkpoint: object) -> None:
 
 def test_all_layers_share_what_was_compiled(raw_target: Target) -> None:
     torch._dynamo.reset()
+    torch._dynamo.utils.counters.clear()
     assert raw.drafter.layers == 2
     gradients(raw_target, Compiled(raw), off.part.build())
     stats = torch._dynamo.utils.counters["stats"]
-    assert stats["unique_graphs"] == 3
+    # The context's keys once; each half of a layer twice: only the first layer's input is frozen.
+    assert stats["unique_graphs"] == 1 + 2 + 2
