@@ -129,8 +129,8 @@ def conclude(
         if isinstance(moment, Started):
             corridor.progress.started(moment.trial)
         elif moment.ending.stop is not Stop.INTERRUPTED:
-            alone = reference is None or expand.is_reference(moment.trial)
-            done = _concluded(moment, None if alone else reference(moment.trial))
+            of = None if expand.is_reference(moment.trial) else reference
+            done = _concluded(moment, of and of(moment.trial))
             if corridor.executor.sources() != corridor.environment.sources:
                 raise CodeChanged(
                     "the code that takes part in trials was edited while they ran",

@@ -34,6 +34,7 @@ from harness.numerics import Precision, Sync
 from harness.roles import Feeder, Parcel, Trainer
 from harness.step import Drafting, Method
 
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Assembly:
     """What an execution gets. ``bound_s`` is the longest any wait in it may last."""

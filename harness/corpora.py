@@ -30,8 +30,11 @@ MOST_BYTES = 4_000_000
 class Text(Protocol):
     """``vocab`` is the smallest vocabulary that holds its tokens and a mask token besides."""
 
-    vocab: int
-    key: str
+    @property
+    def vocab(self) -> int: ...
+
+    @property
+    def key(self) -> str: ...
 
     def rows(self, *, seed: int, index: int, rows: int, context: int) -> tuple[Tensor, Tensor]:
         """Micro-batch ``index``: input_ids i64 and loss_mask bool, [rows, context], on the CPU."""

@@ -59,9 +59,7 @@ class Hosted:
     @property
     def borrowed(self) -> Borrowed:
         """The mask token is the last id: embeddings are padded beyond what tokenizers use."""
-        return Borrowed(
-            embedding=self._embedding, head=self._head, mask_token=self.shape.vocab - 1
-        )
+        return Borrowed(embedding=self._embedding, head=self._head, mask_token=self.shape.vocab - 1)
 
     def features(self, input_ids: Tensor) -> Tensor:
         """i64 [b, S] -> [b, S, K*h], without gradient."""
@@ -104,4 +102,4 @@ def _loaded(kind: str, folder: Path) -> Any:
 def _theta(config: Any) -> float:
     """Newer configs keep RoPE's base under ``rope_parameters``."""
     nested = getattr(config, "rope_parameters", None) or {}
-    return float(nested.get("rope_theta") or getattr(config, "rope_theta", 10_000.0))
+    return float(nested.get("rope_theta") or getattr(config, "rope_theta", None) or 10_000.0)

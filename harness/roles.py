@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor
@@ -18,8 +18,8 @@ from torch import Tensor
 from fxrace.probe.recorder import Recorder
 from harness.channel import Channel
 from harness.config import Plan
-from harness.counters import PerThread
 from harness.corpora import corpus_of
+from harness.counters import PerThread
 from harness.devices import settle
 from harness.model.target import Target
 from harness.model.training import Batch
@@ -40,6 +40,14 @@ class Parcel:
         return sum(t.nbytes for t in (batch.input_ids, batch.loss_mask, batch.features))
 
 
+class Door(Protocol):
+    """The end of a channel at which parcels go in; see ``harness.channel.Channel``."""
+
+    def await_turn(self, position: int) -> bool: ...
+
+    def put(self, position: int, item: Parcel) -> bool: ...
+
+
 class Feeder:
     """Target slot ``index``: turns rows into features with the frozen target of its device."""
 
@@ -49,7 +57,7 @@ class Feeder:
         self._device = plan.target_devices[index]
         self._text = corpus_of(plan)
 
-    def serve(self, channels: Sequence[Channel[Parcel]], total: int) -> None:
+    def serve(self, channels: Sequence[Door], total: int) -> None:
         """Make this target's share of ``total`` batches; those nobody waits for are left out."""
         settle(self._device, self._plan.preset.intraop_threads)
         for number in range(self._index, total, len(self._plan.target_devices)):

@@ -131,9 +131,7 @@ class Drafting:
 
     def _shared(self, step: int, denominator: Tensor) -> Iterator[list[Tensor]]:
         members = len(self._plan.drafter_devices)
-        return self._method.sync.gradients(
-            step, self._updates.gradients(), denominator, members
-        )
+        return self._method.sync.gradients(step, self._updates.gradients(), denominator, members)
 
     def _averaged(self, step: int) -> Iterator[list[Tensor]]:
         members = len(self._plan.drafter_devices)

@@ -24,7 +24,7 @@ from harness.balance import told
 from harness.config import DEFAULT_SETTINGS, Plan
 from harness.corpora import fitted
 from harness.devices import NoDevice, devices_of, place
-from harness.figures import peak_memory, record_summary, recomputed
+from harness.figures import peak_memory, recomputed, record_summary
 from harness.guarded import Guarded
 from harness.hosted import NoModel, shape_of
 from harness.token_files import BadTokens

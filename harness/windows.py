@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from statistics import median
 from typing import Any
 
@@ -46,8 +47,7 @@ def windows(turns: Sequence[Turn]) -> dict[str, Any] | None:
     length = sum(ended - began for began, ended in busy) / count
     edges = [_at(busy, number * length) for number in range(count)] + [busy[-1][1]]
     rates = sorted(
-        sum(_share(turn, low, high) for turn in turns) / length
-        for low, high in zip(edges, edges[1:], strict=False)
+        sum(_share(turn, low, high) for turn in turns) / length for low, high in pairwise(edges)
     )
     cut = _cut(count)
     return {

@@ -19,7 +19,7 @@ from fxrace.probe.part import Part
 from harness.compiling import Run, at_home, compiled
 from harness.config import Preset
 from harness.contracts import Phase
-from harness.model.drafter import DraftLayer, Drafter
+from harness.model.drafter import Drafter, DraftLayer
 from harness.model.layers import EPSILON
 from harness.model.rope import rotate
 
@@ -69,8 +69,8 @@ class Compiled:
         ) -> Tensor:
             heads, mlp = layer.heads, layer.mlp
             q, k, v = self._call(
-                phase, before_attention, keys.shape[2], hidden, layer.heads_norm.weight, heads.query.weight,
-                heads.key_value.weight, heads.query_norm.weight, heads.key_norm.weight,
+                phase, before_attention, keys.shape[2], hidden, layer.heads_norm.weight,
+                heads.query.weight, heads.key_value.weight, heads.query_norm.weight, heads.key_norm.weight,
                 keys, values, cos, sin,
             )  # fmt: skip
             out: Tensor = self._call(

@@ -73,10 +73,10 @@ class _InForward(torch.autograd.Function):  # type: ignore[misc]
         hidden, labels, weights, head = tensors
         gradient = torch.empty_like(hidden, memory_format=torch.contiguous_format)
         total = torch.zeros(4, device=hidden.device)
-        for piece, *chunk in split(loss._blocks, gradient, hidden, labels, weights):
-            figures, mine = loss.chunk(*chunk, head)
+        for pull, *(h, y, w) in split(loss._blocks, gradient, hidden, labels, weights):
+            figures, mine = loss.chunk(h, y, w, head)
             total += figures
-            piece.copy_(mine)
+            pull.copy_(mine)
         ctx.save_for_backward(gradient)
         numerator, denominator, correct, count = total.unbind()
         ctx.mark_non_differentiable(denominator, correct, count)

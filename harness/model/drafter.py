@@ -83,9 +83,7 @@ class Drafter(nn.Module):  # type: ignore[misc]
             hidden = run_layer(_with_context(layer, attend), hidden, context, *past, *ahead)
         return self.finish(hidden)
 
-    def turns(
-        self, context: int, anchors: Tensor, dtype: torch.dtype
-    ) -> tuple[Rotation, Rotation]:
+    def turns(self, context: int, anchors: Tensor, dtype: torch.dtype) -> tuple[Rotation, Rotation]:
         """Rotations of ``context`` tokens, and of the draft slots of blocks at ``anchors``."""
         past = torch.arange(context, device=anchors.device)[None]
         slots = torch.arange(self.shape.block, device=anchors.device)
@@ -143,7 +141,8 @@ def build_drafter(
     with torch.device(device):
         drafter = Drafter(preset.target, preset.drafter)
     initialise(drafter, torch.Generator(device).manual_seed(seed))
-    return drafter.to(dtype)
+    drafter.to(dtype)
+    return drafter
 
 
 def _with_context(layer: DraftLayer, attend: Attend) -> Callable[..., Tensor]:

@@ -60,9 +60,9 @@ def load_target(
         initialise(target, torch.Generator(device).manual_seed(SEED))
     else:
         target = _blank(preset, device, torch.float32)
-        text = text or Phrases(vocab=preset.target.vocab)
+        read: Text = text or Phrases(vocab=preset.target.vocab)
         place = cache or _default_folder()
-        target.load_state_dict(_trained(preset, device, place, waiting, text))
+        target.load_state_dict(_trained(preset, device, place, waiting, read))
         target.to(dtype)
     target.requires_grad_(False).eval()
     return target
@@ -70,12 +70,12 @@ def load_target(
 
 def digest(preset: Preset, device_type: str, text: Text | None = None) -> str:
     """Names a trained target: everything that its weights depend on, 16 hex digits."""
-    phrases = text is None or isinstance(text, Phrases)
+    named = None if text is None or isinstance(text, Phrases) else text.key
     key = {
         "recipe": RECIPE,
         "shape": asdict(preset.target),
         "contexts": preset.contexts,
-        "corpus": asdict(language(preset.target.vocab)) if phrases else text.key,
+        "corpus": named or asdict(language(preset.target.vocab)),
         "torch": torch.__version__,
         "device": device_type,
         "threads": preset.intraop_threads,
@@ -86,7 +86,7 @@ def digest(preset: Preset, device_type: str, text: Text | None = None) -> str:
 def train(preset: Preset, device: torch.device, text: Text | None = None) -> Target:
     """Train a target, on the phrase language by default: AdamW, warm-up 5 %, cosine to zero."""
     shape = preset.target
-    text = text or Phrases(vocab=shape.vocab)
+    read: Text = text or Phrases(vocab=shape.vocab)
     target = _blank(preset, device, torch.float32)
     initialise(target, torch.Generator(device).manual_seed(SEED))
     optimizer = torch.optim.AdamW(target.parameters(), betas=(0.9, 0.95), weight_decay=0.0)
@@ -94,7 +94,7 @@ def train(preset: Preset, device: torch.device, text: Text | None = None) -> Tar
         for step in range(shape.train_steps):
             for group in optimizer.param_groups:
                 group["lr"] = shape.train_learning_rate * _schedule(step, shape.train_steps)
-            _train_step(target, preset, text, step, optimizer)
+            _train_step(target, preset, read, step, optimizer)
     return target
 
 

@@ -70,9 +70,7 @@ class Fp8Target:
 
 def build() -> Fp8Target:
     pair = (torch.bfloat16, torch.bfloat16)
-    return Fp8Target(
-        formats=Formats(on_cpu=pair, elsewhere=pair, masters=True, tolerances=COARSE)
-    )
+    return Fp8Target(formats=Formats(on_cpu=pair, elsewhere=pair, masters=True, tolerances=COARSE))
 
 
 def refuse(device_type: str) -> str | None:

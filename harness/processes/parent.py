@@ -117,7 +117,7 @@ class Parent:
                 self._recorder.emit("beat", what="slots are starting")
 
     def _hear(self, pipe: Any) -> None:
-        role, index, process = self._slots[pipe]
+        role, index, _ = self._slots[pipe]
         try:
             message = pipe.recv()
         except (EOFError, OSError):

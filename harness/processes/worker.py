@@ -8,7 +8,6 @@ import sys
 import threading
 from collections.abc import Callable
 from datetime import timedelta
-
 from typing import Any
 
 import torch
@@ -38,7 +37,9 @@ def work(order: Order, links: Links, pipe: Any) -> None:
     except Stopped:
         reporter.send(Finished(turns=(), peak_memory_bytes=_peak(order)))
     except BaseException as error:
-        reporter.emit("raised", role=f"{order.role}-{order.index}", error=described(error), others=[])
+        reporter.emit(
+            "raised", role=f"{order.role}-{order.index}", error=described(error), others=[]
+        )
     finally:
         pipe.close()
 
@@ -189,6 +190,3 @@ def _peak(order: Order) -> int:
         return int(torch.cuda.max_memory_allocated())
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024
-
-
-

@@ -94,9 +94,7 @@ def learn(
     method: dict[str, Any] | None = None,
 ) -> Learned:
     """Train with these parts in place of the plain ones. ``blind`` zeroes the features."""
-    plan = place(
-        tiny, ("cpu",), targets=1, drafters=drafters, seed=0, steps=steps, freeze=False
-    )
+    plan = place(tiny, ("cpu",), targets=1, drafters=drafters, seed=0, steps=steps, freeze=False)
     team = [_drafting(plan, index, batches.target, gear or {}, method or {})
             for index in range(drafters)]  # fmt: skip
     losses = []

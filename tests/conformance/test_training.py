@@ -30,11 +30,7 @@ EQUAL = (
     "execution",
 )  # fmt: skip
 
-CASES = [
-    (axis, name)
-    for axis in (*EQUAL, *MEANING)
-    for name in names(axis)
-]
+CASES = [(axis, name) for axis in (*EQUAL, *MEANING) for name in names(axis)]
 
 
 def curve(trace: Trace) -> dict[tuple[int, int, str], float]:

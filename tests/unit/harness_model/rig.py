@@ -14,8 +14,8 @@ from harness.checkpoint.off import Off
 from harness.config import DrafterShape, Preset
 from harness.contracts import Attention, Phase
 from harness.data import language, rows
-from harness.locking.none import NoLock
 from harness.layers.plain import Plain
+from harness.locking.none import NoLock
 from harness.loss.chunked import Chunked
 from harness.model.cache import KeyValues
 from harness.model.drafter import Drafter, build_drafter

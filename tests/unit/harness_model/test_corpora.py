@@ -48,7 +48,7 @@ def test_named_texts(name: str) -> None:
     first = text.rows(seed=1, index=2, rows=3, context=64)
     assert torch.equal(first[0], text.rows(seed=1, index=2, rows=3, context=64)[0])
     assert not torch.equal(first[0], text.rows(seed=1, index=3, rows=3, context=64)[0])
-    assert 0 <= int(first[0].min()) and int(first[0].max()) < preset.target.vocab - 1
+    assert int(first[0].min()) >= 0 and int(first[0].max()) < preset.target.vocab - 1
     assert first[1].dtype == torch.bool
     assert not first[1][:, 0].any() and first[1][:, 16:].all()
 

@@ -76,9 +76,7 @@ def test_the_predicted_balance() -> None:
     targets, drafters = balance.split
     assert targets < drafters
     assert balance.idle(3, 5) < balance.idle(5, 3)
-    plan = place(
-        paper_8b, ("cuda:0",), targets=5, drafters=3, seed=0, steps=1, freeze=False
-    )
+    plan = place(paper_8b, ("cuda:0",), targets=5, drafters=3, seed=0, steps=1, freeze=False)
     assert "the targets wait" in told(plan)
 
 
