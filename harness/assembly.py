@@ -145,20 +145,20 @@ class Shared:
         self.locking: Locking = workshop.make("locking")
         self.sync: Sync = workshop.make("sync")
         self._checkpoint = workshop.make("checkpoint")
-        self._precision: Precision = workshop.make("precision")
+        self.precision: Precision = workshop.make("precision")
         self._schedule = workshop.make("schedule")
         self._objective = workshop.make("objective", plan.preset)
         self._convention = workshop.make("labels")
         recorder = counters.recorder
         recorder.emit(
             "tolerance",
-            loss=self._precision.loss_tolerance,
-            grad_norm=self._precision.norm_tolerance,
+            loss=self.precision.loss_tolerance,
+            grad_norm=self.precision.norm_tolerance,
         )
 
     def targets(self, devices: Iterable[str]) -> dict[str, Any]:
         """The frozen target on each of these devices."""
-        return {device: self._precision.target(self._target(device)) for device in devices}
+        return {device: self.precision.target(self._target(device)) for device in devices}
 
     def drafting(self, index: int, borrowed: Borrowed) -> tuple[Attention, Drafting]:
         """Drafter number ``index`` with its own parts."""
@@ -185,14 +185,14 @@ class Shared:
             convention=self._convention,
         )
         method = Method(
-            precision=self._precision, schedule=self._schedule, sync=self.sync, graphs=graphs
+            precision=self.precision, schedule=self._schedule, sync=self.sync, graphs=graphs
         )
         drafting = Drafting(index=index, plan=plan, gear=gear, method=method, borrowed=borrowed)
         return attention, drafting
 
     def _target(self, device: str) -> Any:
         plan, recorder = self._plan, self._counters.recorder
-        dtype, _ = self._precision.dtypes(device.split(":")[0])
+        dtype, _ = self.precision.dtypes(device.split(":")[0])
         if plan.model:
             return Hosted(Path(plan.model), plan.preset.drafter.captures, device, dtype)
         return load_target(

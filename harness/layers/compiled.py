@@ -70,8 +70,8 @@ class Compiled:
             heads, mlp = layer.heads, layer.mlp
             q, k, v = self._call(
                 phase, before_attention, keys.shape[2], hidden, layer.heads_norm.weight,
-                heads.query.weight, heads.key_value.weight, heads.query_norm.weight, heads.key_norm.weight,
-                keys, values, cos, sin,
+                heads.query.weight, heads.key_value.weight, heads.query_norm.weight,
+                heads.key_norm.weight, keys, values, cos, sin,
             )  # fmt: skip
             out: Tensor = self._call(
                 phase, after_attention, 0, attend(phase, q, k, v), hidden, heads.out.weight,
