@@ -41,6 +41,9 @@ def work(order: Order, links: Links, pipe: Any) -> None:
             "raised", role=f"{order.role}-{order.index}", error=described(error), others=[]
         )
     finally:
+        # Only now: leaving the group makes the others fail, and the cause must be said first.
+        if torch.distributed.is_initialized():
+            torch.distributed.destroy_process_group()
         pipe.close()
 
 
@@ -87,8 +90,6 @@ def _drafter(order: Order, links: Links, reporter: Reporter) -> tuple[Any, ...]:
     finally:
         shared.locking.close()
         counters.finish(fused=attention.fused)
-        if shared.sync.together:
-            torch.distributed.destroy_process_group()
     return tuple(trainer.turns)
 
 

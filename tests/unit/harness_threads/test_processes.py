@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 from pathlib import Path
 
 import pytest
@@ -39,13 +40,14 @@ pytestmark = pytest.mark.slow
 def test_when_drafters_share_one_that_ends_stops_all(tmp_path: Path, how: str) -> None:
     part_file(tmp_path, "locking", "fails", FAILS.replace("HOW", ENDINGS[how]))
     trace = run_trial(tmp_path, {**KNOBS, "locking": "fails", "sync": "mean"}, steps=300)
-    first = next(iter(trace.of("raised")))
-    assert first.data["role"] == "drafter-1"
-    assert first.data["error"]["type"] == TYPES[how]
+    raised = {e.data["role"]: e.data["error"]["type"] for e in trace.of("raised")}
+    assert raised.pop("drafter-1") == TYPES[how]
+    # The other one may have noticed that its group broke before it was told to stop.
+    assert set(raised) <= {"drafter-0"}
     assert len(losses(trace)) < 10
-    end = next(e for e in trace.of("summary"))
-    assert end.at_s - first.at_s < 5.0  # stopping takes 2 s; the rest is a busy machine
-    assert end.data["drafters_done"] == 0
+    end = trace.last("summary")
+    assert end is not None and end.data["drafters_done"] == 0
+    assert not multiprocessing.active_children()
 
 
 def test_independent_drafters_go_on(tmp_path: Path) -> None:

@@ -16,7 +16,8 @@ from tests.conformance.folder import names
 from tests.unit.harness_threads.trials import run_trial
 
 DENSE = {"attention": "dense"}
-WITHIN_S = 2.0
+WITHIN_S = 10.0
+"""It takes milliseconds, 2 s at most; a busy machine gets more. The 500 steps would take longer."""
 SHARING = [name for name in names("sync") if name != "none"]
 ERRORS = [ValueError("planted"), torch.OutOfMemoryError("planted: out of memory")]
 
