@@ -15,6 +15,7 @@ from harness.model.target import Target
 from harness.model.training import draft_terms, draw_blocks
 from tests.unit.harness_model.rig import batch_of, plain_gear, raw
 
+pytestmark = pytest.mark.slow
 TOLERANCE = {"rtol": 1e-4, "atol": 1e-6}
 """fp32; only the order of some sums differs."""
 
