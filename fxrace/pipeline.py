@@ -8,7 +8,7 @@ same environment are not run again.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -17,11 +17,12 @@ from typing import Any, Protocol
 from fxrace.catalog.hazards import read_hazards, script_of
 from fxrace.core import curve, expand, program, summarise
 from fxrace.core.attribute import attributed
-from fxrace.core.curve import Curve, Reference, curve_of, reference_from
+from fxrace.core.curve import Curve, Reference, curve_of
 from fxrace.core.detect import findings_in
 from fxrace.core.evidence import Evidence
 from fxrace.core.interval import wilson
 from fxrace.core.judge import judge
+from fxrace.core.references import References
 from fxrace.core.summarise import Judged
 from fxrace.errors import CodeChanged
 from fxrace.launch import bundled
@@ -41,6 +42,7 @@ from fxrace.records.trial import Trial
 from fxrace.records.verdict import Verdict
 from fxrace.store import Run, Store, StoredTrial
 
+Of = Callable[[Trial], Reference | None]
 SWEEP_SCHEMA, REPLAY_SCHEMA, RUN_SCHEMA = "fxrace.sweep", "fxrace.replay", "fxrace.run"
 SCHEMA_VERSION = 1
 
@@ -75,15 +77,13 @@ class Concluded:
     ending: Ending
     curve: Curve
     directory: Path | None
+    told: tuple[str, ...] = ()
 
 
 def run_sweep(
     sweep: Sweep, *, command: Sequence[str], output: Path, store: Store, corridor: Corridor
 ) -> SweepDocument:
-    """Run what is missing of the sweep, store each trial as it ends, and describe the whole.
-
-    The references go first: without them nothing can be called clean.
-    """
+    """Run what is missing, references first, store each trial as it ends, describe the whole."""
     references, trials = expand.references(sweep), expand.trials(sweep)
     known = store.known(corridor.environment.digest)
     present = {t.digest: known[t.digest] for t in (*references, *trials) if t.digest in known}
@@ -105,10 +105,12 @@ def run_sweep(
         for done in conclude((one,), None, corridor):
             store.append(run, **_row(done))
             curves[one.digest] = done.curve
-    reference = reference_from(*(curves.get(trial.digest, {}) for trial in references))
-    if reference.problem and corridor.stopping.level is Level.RUN:
-        corridor.progress.note(f"nothing can be called clean: {reference.problem}")
-    for done in conclude(_missing(trials, present), reference, corridor):
+            for text in done.told if one is references[0] else ():
+                corridor.progress.note(text)
+    of = References(curves)
+    for problem in of.problems(trials) if corridor.stopping.level is Level.RUN else ():
+        corridor.progress.note(f"nothing of its kind can be called clean: {problem}")
+    for done in conclude(_missing(trials, present), of, corridor):
         store.append(run, **_row(done))
     if corridor.stopping.level is Level.RUN:
         store.end_run(run)
@@ -116,7 +118,7 @@ def run_sweep(
 
 
 def conclude(
-    trials: Sequence[Trial], reference: Reference | None, corridor: Corridor
+    trials: Sequence[Trial], reference: Of | None, corridor: Corridor
 ) -> Iterator[Concluded]:
     """Run trials and say what each one means, in the order in which they end.
 
@@ -127,7 +129,8 @@ def conclude(
         if isinstance(moment, Started):
             corridor.progress.started(moment.trial)
         elif moment.ending.stop is not Stop.INTERRUPTED:
-            done = _concluded(moment, None if expand.is_reference(moment.trial) else reference)
+            of = None if expand.is_reference(moment.trial) else reference
+            done = _concluded(moment, of and of(moment.trial))
             if corridor.executor.sources() != corridor.environment.sources:
                 raise CodeChanged(
                     "the code that takes part in trials was edited while they ran",
@@ -148,7 +151,7 @@ def replay(
     runs: list[Judged] = []
     while len(runs) < repeats and corridor.stopping.level is Level.RUN:
         before = len(runs)
-        runs.extend(done.judged for done in conclude((stored.trial,), reference, corridor))
+        runs.extend(d.judged for d in conclude((stored.trial,), lambda _: reference, corridor))
         if len(runs) == before:
             break
     original = _judged(stored)
@@ -239,6 +242,7 @@ def _concluded(moment: Ended, reference: Reference | None) -> Concluded:
         ),
         ending=moment.ending,
         curve=curve_of(trace),
+        told=tuple(str(event.data["text"]) for event in trace.of("balance")),
         directory=None if clean else moment.directory,
     )
 
@@ -281,7 +285,7 @@ def _stored_reference(trial: Trial, store: Store, corridor: Corridor) -> Referen
     }
     missing = tuple(one for one in wanted if one.digest not in curves)
     curves |= {d.judged.trial.digest: d.curve for d in conclude(missing, None, corridor)}
-    return reference_from(*(curves.get(one.digest, {}) for one in wanted))
+    return References(curves)(trial)
 
 
 def _reproduces(again: Judged, original: Judged) -> bool:

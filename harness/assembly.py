@@ -6,8 +6,10 @@ it, and each drafter's device gets its own copy of the borrowed embedding and he
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -15,15 +17,22 @@ import torch
 from fxrace.probe.part import Part
 from fxrace.probe.recorder import Recorder
 from harness import parts
+from harness.channel import Channel
 from harness.compiles import count_compiles
+from harness.compiling import under
 from harness.config import DEFAULT_KNOBS, Plan
 from harness.contracts import Attention, Locking, Warmup
+from harness.corpora import corpus_of
 from harness.counters import Counters
 from harness.crew import Failures
 from harness.devices import settle
+from harness.hosted import Hosted
 from harness.model.pretrain import load_target
-from harness.roles import Feeder, Trainer
-from harness.step import Drafting, Gear
+from harness.model.target import Borrowed
+from harness.model.training import Gear
+from harness.numerics import Precision, Sync
+from harness.roles import Feeder, Parcel, Trainer
+from harness.step import Drafting, Method
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -36,6 +45,8 @@ class Assembly:
     failures: Failures
     locking: Locking
     warmup: Warmup
+    sync: Sync
+    workshop: Workshop
     attentions: tuple[Attention, ...]
     feeders: tuple[Feeder, ...]
     trainers: tuple[Trainer, ...]
@@ -45,6 +56,28 @@ class Assembly:
     def total(self) -> int:
         """Batches of the whole run."""
         return self.plan.steps * len(self.trainers)
+
+    @property
+    def together(self) -> bool:
+        """True when drafters meet in their steps, so that none can go on without the others."""
+        return self.sync.together
+
+    @property
+    def coordinated(self) -> bool:
+        """True when a coordinator adds up for them."""
+        return self.together and self.sync.carrier == "coordinator"
+
+    def channels(self, stop: threading.Event) -> tuple[Channel[Parcel], ...]:
+        """One per drafter, as the queue part bounds them."""
+        made: tuple[Channel[Parcel], ...] = self.workshop.make(
+            "queue", self.plan.preset, len(self.trainers), stop
+        )
+        return made
+
+    def record_queues(self, channels: Sequence[Channel[Parcel]]) -> None:
+        """How each drafter's queue was used."""
+        for trainer, channel in zip(self.trainers, channels, strict=True):
+            self.recorder.emit("queue", drafter=trainer.drafter, **asdict(channel.waits))
 
     def close(self) -> None:
         """End what the parts started, and record what attention did."""
@@ -58,13 +91,17 @@ class Workshop:
     def __init__(
         self, knobs: Mapping[str, str], chosen: Mapping[str, Part], recorder: Recorder
     ) -> None:
-        self._names = {**DEFAULT_KNOBS, **knobs}
+        self.names = {**DEFAULT_KNOBS, **knobs}
         self._chosen, self._recorder = chosen, recorder
 
-    def make(self, axis: str, *given: Any) -> Any:
-        """The live part of this axis, built from what the axis passes."""
-        name, part = self._names[axis], self._chosen[axis]
-        return parts.make(axis, name, part, *given, recorder=self._recorder)
+    def make(self, axis: str, *given: Any, **offers: Any) -> Any:
+        """The live part of this axis, built from what the axis passes.
+
+        ``offers`` reach builders that have a parameter of that name.
+        """
+        return parts.make(
+            axis, self.names[axis], self._chosen[axis], *given, recorder=self._recorder, **offers
+        )
 
 
 def assemble(workshop: Workshop, plan: Plan, recorder: Recorder, *, bound_s: float) -> Assembly:
@@ -72,41 +109,25 @@ def assemble(workshop: Workshop, plan: Plan, recorder: Recorder, *, bound_s: flo
     settle(plan.drafter_devices[0], plan.preset.intraop_threads)
     counters = Counters(recorder)
     compiles = count_compiles(counters)
-    locking, checkpoint = workshop.make("locking"), workshop.make("checkpoint")
-    targets = {
-        device: load_target(
-            plan.preset,
-            device,
-            waiting=lambda: recorder.emit("beat", what="another trial trains the target"),
-        )
-        for device in dict.fromkeys(plan.target_devices)
-    }
+    shared = Shared(workshop=workshop, plan=plan, counters=counters)
+    targets = shared.targets(dict.fromkeys(plan.target_devices))
     lender = targets[plan.target_devices[0]].borrowed
     borrowed = {device: lender.on(device) for device in dict.fromkeys(plan.drafter_devices)}
-    attentions = tuple(
-        counted(workshop.make("attention", torch.device(device), index, counters), counters)
-        for index, device in enumerate(plan.drafter_devices)
-    )
-    trainers = []
-    for index, attention in enumerate(attentions):
-        gear = Gear(
-            attention=attention,
-            checkpoint=checkpoint,
-            loss=workshop.make("loss", plan.preset),
-            locking=locking,
-        )
-        drafting = Drafting(
-            index=index, plan=plan, gear=gear, borrowed=borrowed[plan.drafter_devices[index]]
-        )
+    attentions, trainers = [], []
+    for index, device in enumerate(plan.drafter_devices):
+        attention, drafting = shared.drafting(index, borrowed[device])
+        attentions.append(attention)
         trainers.append(Trainer(drafting=drafting, plan=plan, recorder=recorder, compiles=compiles))
     return Assembly(
         plan=plan,
         recorder=recorder,
         counters=counters,
         failures=Failures(recorder),
-        locking=locking,
+        locking=shared.locking,
         warmup=workshop.make("warmup"),
-        attentions=attentions,
+        sync=shared.sync,
+        workshop=workshop,
+        attentions=tuple(attentions),
         feeders=tuple(
             Feeder(index=index, plan=plan, target=targets[device])
             for index, device in enumerate(plan.target_devices)
@@ -114,6 +135,84 @@ def assemble(workshop: Workshop, plan: Plan, recorder: Recorder, *, bound_s: flo
         trainers=tuple(trainers),
         bound_s=bound_s,
     )
+
+
+class Shared:
+    """The parts that all slots of one process share, and slots built around them."""
+
+    def __init__(self, *, workshop: Workshop, plan: Plan, counters: Counters) -> None:
+        self._workshop, self._plan, self._counters = workshop, plan, counters
+        self.locking: Locking = workshop.make("locking")
+        self.sync: Sync = workshop.make("sync")
+        self._checkpoint = workshop.make("checkpoint")
+        self.precision: Precision = workshop.make("precision")
+        self._schedule = workshop.make("schedule")
+        self._objective = workshop.make("objective", plan.preset)
+        self._convention = workshop.make("labels")
+        recorder = counters.recorder
+        recorder.emit(
+            "tolerance",
+            loss=self.precision.loss_tolerance,
+            grad_norm=self.precision.norm_tolerance,
+        )
+
+    def targets(self, devices: Iterable[str]) -> dict[str, Any]:
+        """The frozen target on each of these devices."""
+        return {device: self.precision.target(self._target(device)) for device in devices}
+
+    def drafting(self, index: int, borrowed: Borrowed) -> tuple[Attention, Drafting]:
+        """Drafter number ``index`` with its own parts."""
+        make, plan = self._workshop.make, self._plan
+        device = torch.device(plan.drafter_devices[index])
+        graphs = make("cudagraphs")
+        offers = {
+            "device": device,
+            "mode": graphs.mode,
+            "objective": self._objective,
+            "run": under(self.locking, index),
+            "kernel_options": options_of(plan.kernel_options),
+        }
+        offered = {name: value for name, value in offers.items() if name != "device"}
+        attention = counted(
+            make("attention", device, index, self._counters, **offered), self._counters
+        )
+        gear = Gear(
+            attention=attention,
+            checkpoint=self._checkpoint,
+            loss=make("loss", plan.preset, **offers),
+            locking=self.locking,
+            layers=make("layers", plan.preset, **offers),
+            convention=self._convention,
+        )
+        method = Method(
+            precision=self.precision, schedule=self._schedule, sync=self.sync, graphs=graphs
+        )
+        drafting = Drafting(index=index, plan=plan, gear=gear, method=method, borrowed=borrowed)
+        return attention, drafting
+
+    def _target(self, device: str) -> Any:
+        plan, recorder = self._plan, self._counters.recorder
+        dtype, _ = self.precision.dtypes(device.split(":")[0])
+        if plan.model:
+            return Hosted(Path(plan.model), plan.preset.drafter.captures, device, dtype)
+        return load_target(
+            plan.preset,
+            device,
+            dtype=dtype,
+            waiting=lambda: recorder.emit("beat", what="another trial trains the target"),
+            text=corpus_of(plan),
+        )
+
+
+def options_of(text: str) -> dict[str, int | float | str | bool]:
+    """``"BLOCK_M=64,num_stages=2"`` as flex_attention's kernel options. Raises ValueError."""
+    found: dict[str, int | float | str | bool] = {}
+    for item in filter(None, (item.strip() for item in text.split(","))):
+        name, equals, value = item.partition("=")
+        if not equals or not name.isidentifier():
+            raise ValueError(f"kernel option {item!r} is not NAME=VALUE")
+        found[name] = int(value) if value.lstrip("-").isdigit() else value
+    return found
 
 
 class _Counted:

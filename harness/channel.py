@@ -9,8 +9,12 @@ at the stop flag, so no thread outlives the trial here.
 from __future__ import annotations
 
 import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
 from types import TracebackType
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 T = TypeVar("T")
 LOOK_S = 2.0
@@ -20,16 +24,51 @@ class Stopped(Exception):
     """The trial was stopped while this thread waited; not a failure of the thread."""
 
 
-class Channel(Generic[T]):
-    """One consumer, any number of producers. ``window`` >= 1 positions may be held at once."""
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Waits:
+    """How a channel was used: seconds producers waited for room, seconds its consumer waited
+    for items, and how often so many items were held when one was taken.
+    """
 
-    def __init__(self, window: int, stop: threading.Event) -> None:
-        if window < 1:
-            raise ValueError(f"a window of {window} lets nothing through")
-        self._window, self._stop = window, stop
-        self._changed = threading.Condition()
+    full_s: float
+    empty_s: float
+    depths: dict[int, int]
+
+
+Rule = Callable[["Channel[Any]", int, Any], bool]
+"""(channel, position, item or None) -> may it come in now? Called with the channel's lock held."""
+
+
+def within(window: int) -> Rule:
+    """At most ``window`` positions ahead of what the consumer expects."""
+    if window < 1:
+        raise ValueError(f"a window of {window} lets nothing through")
+    return lambda channel, position, _: position < channel.expected + window
+
+
+class Channel(Generic[T]):
+    """One consumer, any number of producers. The bound is a window of positions, or a rule.
+
+    ``changed`` is given to channels whose rule looks at each other. With ``on_request``,
+    ``await_turn`` waits until the item may come in, so that it is not even made before.
+    """
+
+    def __init__(
+        self,
+        window: int | Rule,
+        stop: threading.Event,
+        *,
+        changed: threading.Condition | None = None,
+        on_request: bool = False,
+    ) -> None:
+        self._rule = within(window) if isinstance(window, int) else window
+        self._stop, self._on_request = stop, on_request
+        self._changed = threading.Condition() if changed is None else changed
         self._held: dict[int, T] = {}
         self._next = 0
+        self._asking = False
+        self._full_s = self._empty_s = 0.0
+        self._depths: Counter[int] = Counter()
         self._end: int | None = None
         self._closed = False
         self._error: BaseException | None = None
@@ -42,8 +81,7 @@ class Channel(Generic[T]):
         ValueError for a position that was already put.
         """
         with self._changed:
-            while not self._over() and position >= self._next + self._window:
-                self._changed.wait(LOOK_S)
+            self._await_room(position, item)
             if self._over():
                 return False
             if position < self._next or position in self._held:
@@ -51,6 +89,13 @@ class Channel(Generic[T]):
             self._held[position] = item
             self._changed.notify_all()
             return True
+
+    def await_turn(self, position: int) -> bool:
+        """Wait until the item of this position is wanted at all; False when it never will be."""
+        with self._changed:
+            if self._on_request:
+                self._await_room(position, None)
+            return not self._over()
 
     def get(self) -> T | None:
         """The next item in order; None after the end mark.
@@ -65,13 +110,14 @@ class Channel(Generic[T]):
                 if self._stop.is_set():
                     raise Stopped
                 if self._next in self._held:
-                    item = self._held.pop(self._next)
-                    self._next += 1
-                    self._changed.notify_all()
-                    return item
+                    return self._taken()
                 if self._end is not None and self._next >= self._end:
                     return None
+                self._asking = True
+                self._changed.notify_all()
+                began = time.monotonic()
                 self._changed.wait(LOOK_S)
+                self._empty_s += time.monotonic() - began
 
     def end(self, position: int) -> None:
         """No item at or after this position will ever come."""
@@ -103,6 +149,46 @@ class Channel(Generic[T]):
         """True when putting is useless, so that producers need not compute."""
         with self._changed:
             return self._over()
+
+    @property
+    def expected(self) -> int:
+        """The position that the consumer gets next."""
+        return self._next
+
+    @property
+    def asking(self) -> bool:
+        """True while the consumer waits for what it expects."""
+        return self._asking
+
+    @property
+    def held(self) -> tuple[T, ...]:
+        """What has come in and was not taken yet."""
+        return tuple(self._held.values())
+
+    @property
+    def finished(self) -> bool:
+        """True when the consumer needs nothing more. Call with the lock held."""
+        return self._over() or (self._end is not None and self._next >= self._end)
+
+    @property
+    def waits(self) -> Waits:
+        """What has been counted so far."""
+        with self._changed:
+            return Waits(full_s=self._full_s, empty_s=self._empty_s, depths=dict(self._depths))
+
+    def _await_room(self, position: int, item: T | None) -> None:
+        while not self._over() and not self._rule(self, position, item):
+            began = time.monotonic()
+            self._changed.wait(LOOK_S)
+            self._full_s += time.monotonic() - began
+
+    def _taken(self) -> T:
+        self._depths[len(self._held)] += 1
+        item = self._held.pop(self._next)
+        self._next += 1
+        self._asking = False
+        self._changed.notify_all()
+        return item
 
     def _over(self) -> bool:
         return self._closed or self._error is not None or self._stop.is_set()

@@ -16,10 +16,21 @@ DEFAULT_KNOBS = {
     "attention": "flex",
     "loss": "chunked",
     "execution": "threads",
+    "layers": "by_preset",
+    "precision": "native",
+    "sync": "none",
+    "queue": "per_drafter",
+    "cudagraphs": "off",
+    "objective": "decayed",
+    "labels": "anchor_given",
+    "schedule": "cosine",
 }
 
 # What a trial runs where its settings are silent. ``steps`` None means the preset's number;
-# ``parts`` holds folders of user parts, joined by ``os.pathsep``.
+# ``parts`` holds folders of user parts, joined by ``os.pathsep``; ``data`` names a corpus (phrase,
+# stdlib) or a file of tokens, ``model`` a folder of weights for the target; ``kernel_options`` is
+# ``NAME=NUMBER,...`` for flex_attention. With ``fail_fast`` a drafter that fails stops everybody,
+# also where nobody depends on it.
 DEFAULT_SETTINGS: dict[str, str | int | bool | None] = {
     "preset": "tiny",
     "device": "cpu",
@@ -28,6 +39,10 @@ DEFAULT_SETTINGS: dict[str, str | int | bool | None] = {
     "steps": None,
     "freeze": False,
     "parts": "",
+    "data": "phrase",
+    "model": "",
+    "kernel_options": "",
+    "fail_fast": False,
 }
 
 
@@ -62,7 +77,8 @@ class DrafterShape:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Preset:
     """One workload. ``contexts`` are the row lengths S it cycles through (shape buckets);
-    ``rows`` is the micro-batch b; ``chunk_blocks`` the loss chunk along the block axis.
+    ``rows`` is the micro-batch b; ``chunk_blocks`` the loss chunk along the block axis;
+    ``compiled_layers`` says what the axis ``layers`` does where it is left to the preset.
     """
 
     name: str
@@ -72,6 +88,7 @@ class Preset:
     rows: int
     steps: int
     chunk_blocks: int
+    compiled_layers: bool = False
     queue_depth: int = 4
     learning_rate: float = 6e-4
     weight_decay: float = 0.0
@@ -97,6 +114,10 @@ class Plan:
     steps: int
     oversubscribed: bool
     freeze: bool = False
+    fail_fast: bool = False
+    data: str = "phrase"
+    model: str = ""
+    kernel_options: str = ""
 
     @property
     def device_type(self) -> str:

@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from fxrace.probe.part import Part
-
 if TYPE_CHECKING:
+    import torch
     from torch import Tensor
 
 
@@ -34,7 +33,8 @@ class Phase(str, Enum):
 class Call:
     """One place where the loop may trace or compile.
 
-    ``site`` is ``"step"`` (a whole optimizer step) or ``"attention"`` (the compiled call).
+    ``site`` is ``"step"`` (a whole optimizer step), or a call that may be compiled:
+    ``"attention"``, ``"layer"`` (around attention) or ``"loss"`` (one chunk).
     ``drafter`` owns the call whichever thread makes it: locks are keyed by it, never by thread.
     ``key`` separates calls that compile separately (shapes, grad mode).
     """
@@ -43,6 +43,11 @@ class Call:
     drafter: int
     phase: Phase
     key: tuple[Any, ...] = ()
+
+    @property
+    def compiled(self) -> bool:
+        """True for a call that may trace or compile, as opposed to the step around it."""
+        return self.site != "step"
 
 
 class Locking(Protocol):
@@ -81,7 +86,8 @@ class Checkpoint(Protocol):
     ``layer(fn, *tensors)`` runs one draft layer, the compiled attention inside it;
     ``chunk(fn, *tensors)`` runs one chunk of the loss and returns the four tensors of Terms
     (numerator, denominator, correct, count), of which only the first carries a gradient.
-    ``fn(phase, *tensors)`` is called with FORWARD first and RECOMPUTE when run again.
+    ``fn(phase, *tensors)`` is called with FORWARD first and RECOMPUTE when run again; a part
+    whose attribute ``recomputes`` is True does that in every step.
     """
 
     def layer(self, fn: Callable[..., Tensor], *tensors: Tensor) -> Tensor: ...
@@ -117,8 +123,11 @@ class Attention(Protocol):
 class Loss(Protocol):
     """axis ``loss``: ``build(preset) -> Loss``. Additive over chunks, so memory is bounded.
 
-    ``hidden`` [b, N, B-1, h] (slot 0 predicts nothing and is left out); ``labels`` i64 and
-    ``weights`` f32 [b, N, B-1] (0 = not supervised); ``head`` [V, h], frozen.
+    ``hidden`` [b, N, B-1, h] (a slot that predicts nothing is left out); ``labels`` i64 and
+    ``weights`` f32 [b, N, B-1] (0 = not supervised); ``head`` [V, h], frozen. A builder with
+    parameters ``objective``, ``device``, ``run`` gets the trial's objective, the drafter's device
+    and a ``harness.compiling.Run`` for its compiled calls. An attribute ``recomputes`` says
+    whether logits are computed a second time; None or missing: as the checkpoint part does.
     """
 
     def terms(
@@ -129,6 +138,44 @@ class Loss(Protocol):
         head: Tensor,
         checkpoint: Checkpoint,
     ) -> Terms: ...
+
+
+class Layers(Protocol):
+    """axis ``layers``: ``build(preset) -> Layers``: the drafter's forward around attention.
+
+    Arguments and result of ``hidden`` are those of ``Drafter.forward``. A builder with parameters
+    ``device``, ``run``, ``mode`` gets the drafter's device, a ``harness.compiling.Run`` and the
+    compile mode.
+    """
+
+    def hidden(
+        self,
+        drafter: Any,
+        features: Tensor,
+        noise: Tensor,
+        anchors: Tensor,
+        *,
+        attend: Callable[..., Tensor],
+        run_layer: Callable[..., Tensor],
+    ) -> Tensor: ...
+
+
+class Graphs(Protocol):
+    """axis ``cudagraphs``: ``build() -> Graphs``; one per drafter.
+
+    ``mode`` goes to ``torch.compile`` (None: stock). ``run(key, inputs, work, module)`` calls
+    ``work(*inputs)``, which leaves gradients in ``module`` and returns scalars, or replays it.
+    """
+
+    mode: str | None
+
+    def run(
+        self,
+        key: tuple[Any, ...],
+        inputs: tuple[Tensor, ...],
+        work: Callable[..., tuple[Tensor, ...]],
+        module: torch.nn.Module,
+    ) -> tuple[Tensor, ...]: ...
 
 
 class Rehearsal(Protocol):
@@ -178,21 +225,7 @@ class Summary:
     mfu: float | None
     peak_memory_bytes: int
     oversubscribed: bool
-
-
-__all__ = [
-    "Attention",
-    "Call",
-    "Checkpoint",
-    "ChunkFn",
-    "Execution",
-    "Locking",
-    "Loss",
-    "Part",
-    "Phase",
-    "Rehearsal",
-    "Summary",
-    "Terms",
-    "Tracing",
-    "Warmup",
-]
+    hfu: float | None = None
+    anchors_per_s: float = 0.0
+    windows: Any = None
+    predicted_memory_bytes: int = 0

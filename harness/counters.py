@@ -45,7 +45,7 @@ class Counters:
     """One trial's attention counts, and what its attention parts have to say about themselves."""
 
     def __init__(self, recorder: Recorder) -> None:
-        self._recorder = recorder
+        self.recorder = recorder
         self._undo = ExitStack()
         self._once: set[tuple[str, ...]] = set()
         self.calls, self.dense = PerThread(), PerThread()
@@ -53,12 +53,12 @@ class Counters:
     def note(self, text: str) -> None:
         """Say it once per trial, however many drafters ask."""
         if self._is_new("note", text):
-            self._recorder.emit("note", text=text)
+            self.recorder.emit("note", text=text)
 
     def blind(self, what: str, reason: str) -> None:
         """Say once that something cannot be seen on this torch."""
         if self._is_new("blind", what):
-            self._recorder.emit("blind", what=what, reason=reason)
+            self.recorder.emit("blind", what=what, reason=reason)
 
     def attach_once(self, name: str, attach: Callable[[], Callable[[], None]]) -> None:
         """Attach a hook for the length of the trial; a second call of the same name does nothing.
@@ -71,7 +71,7 @@ class Counters:
     def finish(self, *, fused: bool) -> None:
         """Undo the hooks and record the counts. ``fused`` is what the part promised."""
         self._undo.close()
-        self._recorder.emit(
+        self.recorder.emit(
             "attention", calls=self.calls.by_name(), dense=self.dense.by_name(), fused=fused
         )
 

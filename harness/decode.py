@@ -2,7 +2,7 @@
 
 Speculative decoding must give exactly the tokens that greedy decoding of the target gives (exact
 in fp32; in bf16 near ties may flip). ``Speculated.acceptance`` is tau, the mean number of
-tokens committed per round, between 1 and B.
+tokens committed per round, between 1 and B (and B + 1 where slot 0 predicts too).
 """
 
 from __future__ import annotations
@@ -16,10 +16,12 @@ from torch import Tensor
 
 from harness.config import DrafterShape
 from harness.contracts import Attention, Phase
+from harness.model.anchors import GIVEN
 from harness.model.cache import KeyValues
 from harness.model.drafter import Drafter
 from harness.model.target import Borrowed, Target
 from harness.model.training import Batch, draft_hidden, draw_blocks
+from harness.numerics import Convention
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -53,7 +55,13 @@ def greedy(target: Target, prompt: Tensor, count: int) -> tuple[int, ...]:
     return tuple(tokens)
 
 
-def speculate(target: Target, drafter: Drafter, prompt: Tensor, count: int) -> Speculated:
+def speculate(
+    target: Target,
+    drafter: Drafter,
+    prompt: Tensor,
+    count: int,
+    convention: Convention = GIVEN,
+) -> Speculated:
     """At least ``count`` tokens after ``prompt`` i64 [1, P], cut to ``count``.
 
     Each round the drafter fills a block that starts with the last committed token (the
@@ -65,7 +73,7 @@ def speculate(target: Target, drafter: Drafter, prompt: Tensor, count: int) -> S
     tokens, committed = [int(logits[0, -1].argmax())], []
     while len(tokens) < count:
         start = cache.length  # position of the anchor
-        guesses = _guess(drafter, borrowed, features, tokens[-1], memory)
+        guesses = _guess(drafter, borrowed, features, tokens[-1], memory, convention.first)
         block = torch.tensor([[tokens[-1], *guesses]], device=prompt.device)
         logits, features = target.decode(block, cache)
         truth = logits[0].argmax(dim=-1).tolist()
@@ -77,9 +85,15 @@ def speculate(target: Target, drafter: Drafter, prompt: Tensor, count: int) -> S
     return Speculated(tokens=tuple(tokens[:count]), committed=tuple(committed))
 
 
-def decode_all(target: Target, drafter: Drafter, prompts: Tensor, count: int) -> Decoded:
+def decode_all(
+    target: Target,
+    drafter: Drafter,
+    prompts: Tensor,
+    count: int,
+    convention: Convention = GIVEN,
+) -> Decoded:
     """Decode each row of ``prompts`` i64 [n, P] both ways; tau over all rounds of all rows."""
-    runs = [speculate(target, drafter, prompt[None], count) for prompt in prompts]
+    runs = [speculate(target, drafter, prompt[None], count, convention) for prompt in prompts]
     plain = [greedy(target, prompt[None], count) for prompt in prompts]
     committed = [tokens for run in runs for tokens in run.committed]
     return Decoded(
@@ -96,35 +110,47 @@ def teacher_forced(
     shape: DrafterShape,
     attention: Attention,
     generator: torch.Generator,
+    convention: Convention = GIVEN,
 ) -> float:
     """tau estimated in one forward pass: 1 + matching prefix against the text, mean over blocks.
 
     Cheap enough to use during training. Blocks that run past the end of the row do not count.
     """
-    blocks = draw_blocks(batch, shape, borrowed.mask_token, generator)
+    blocks = draw_blocks(batch, shape, borrowed.mask_token, generator, convention)
     plan = attention.plan(blocks.anchors, blocks.keep, batch.context, shape.block)
 
     def attend(_phase: Phase, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
         return attention.attend(q, k, v, plan)
 
     with torch.no_grad():
-        hidden = draft_hidden(drafter, borrowed, batch, blocks, attend=attend, run_layer=_run)
+        hidden = draft_hidden(
+            drafter, borrowed, batch.features, blocks, attend=attend, run_layer=_run
+        )
         guesses = F.linear(hidden, borrowed.head).argmax(dim=-1)
-    matching = (guesses == blocks.labels)[:, :, 1:].long().cumprod(dim=-1).sum(dim=-1)
-    whole = blocks.keep & (blocks.anchors <= batch.context - shape.block)
+    right = (guesses == blocks.labels)[:, :, convention.first :]
+    matching = right.long().cumprod(dim=-1).sum(dim=-1)
+    last = batch.context - shape.block - convention.offset
+    whole = blocks.keep & (blocks.anchors <= last)
     return float(1 + matching[whole].float().mean())
 
 
 def _guess(
-    drafter: Drafter, borrowed: Borrowed, features: Tensor, anchor: int, memory: KeyValues
+    drafter: Drafter,
+    borrowed: Borrowed,
+    features: Tensor,
+    anchor: int,
+    memory: KeyValues,
+    first: int,
 ) -> list[int]:
-    """Add what the target has newly verified to the drafter's memory, then draft B - 1 tokens."""
+    """Add what the target has newly verified to the drafter's memory, then draft B - first
+    tokens.
+    """
     block = [anchor] + [borrowed.mask_token] * (drafter.shape.block - 1)
     with torch.no_grad():
         drafter.remember(features, memory)
         noise = borrowed.embed(torch.tensor([block], device=features.device))
         hidden = drafter.propose(noise, memory, _attend_all)
-        guesses: list[int] = F.linear(hidden[0, 1:], borrowed.head).argmax(dim=-1).tolist()
+        guesses: list[int] = F.linear(hidden[0, first:], borrowed.head).argmax(dim=-1).tolist()
     return guesses
 
 

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import resource
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
+from typing import Any
 
 import torch
 
@@ -20,15 +21,32 @@ from harness import flops
 from harness.config import Plan
 from harness.contracts import Summary
 from harness.devices import peak_flops
-from harness.roles import Trainer, Turn
+from harness.memory import predicted
+from harness.roles import Turn
+from harness.windows import covered, windows
+
+NOTHING = flops.Recomputed()
 
 
-def record_summary(recorder: Recorder, plan: Plan, trainers: Sequence[Trainer]) -> None:
+def record_summary(
+    recorder: Recorder,
+    plan: Plan,
+    turns: Sequence[Sequence[Turn]],
+    again: flops.Recomputed,
+    *,
+    memory: int,
+) -> None:
     """Emit the ``summary`` event."""
-    recorder.emit("summary", **asdict(summarise(plan, [trainer.turns for trainer in trainers])))
+    recorder.emit("summary", **asdict(summarise(plan, turns, again, memory=memory)))
 
 
-def summarise(plan: Plan, turns: Sequence[Sequence[Turn]]) -> Summary:
+def summarise(
+    plan: Plan,
+    turns: Sequence[Sequence[Turn]],
+    again: flops.Recomputed = NOTHING,
+    *,
+    memory: int = 0,
+) -> Summary:
     """The figures of a run from each drafter's finished steps, in order."""
     finished = [steady(mine) for mine in turns if len(mine) == plan.steps]
     preset, peak = plan.preset, peak_flops(plan.drafter_devices)
@@ -39,6 +57,8 @@ def summarise(plan: Plan, turns: Sequence[Sequence[Turn]]) -> Summary:
         return amount / elapsed if elapsed else 0.0
 
     done = rate(sum(flops.step_flops(preset, turn.context) for turn in counted))
+    worked = rate(sum(flops.hardware_flops(preset, turn.context, again) for turn in counted))
+    width = 4 if plan.device_type == "cpu" else 2
     return Summary(
         steps=sum(map(len, turns)),
         drafters_done=len(finished),
@@ -47,9 +67,27 @@ def summarise(plan: Plan, turns: Sequence[Sequence[Turn]]) -> Summary:
         rows_per_s=rate(preset.rows * len(counted)),
         tflops=done / 1e12,
         mfu=done / peak if peak else None,
-        peak_memory_bytes=peak_memory(plan),
+        peak_memory_bytes=memory,
         oversubscribed=plan.oversubscribed,
+        hfu=worked / peak if peak else None,
+        anchors_per_s=rate(preset.rows * preset.drafter.anchors * len(counted)),
+        windows=windows(counted),
+        predicted_memory_bytes=predicted_memory(plan, width=width, again=again),
     )
+
+
+def recomputed(checkpoint: Any, loss: Any) -> flops.Recomputed:
+    """What these parts compute twice."""
+    layers = bool(getattr(checkpoint, "recomputes", False))
+    head = getattr(loss, "recomputes", None)
+    return flops.Recomputed(layers=layers, head=layers if head is None else bool(head))
+
+
+def predicted_memory(plan: Plan, *, width: int, again: flops.Recomputed = NOTHING) -> int:
+    """Bytes over all slots; targets that share a device share their weights."""
+    slot = predicted(plan.preset, width=width, recompute=again.layers)
+    drafters, targets = len(plan.drafter_devices), len(set(plan.target_devices))
+    return slot.drafter * drafters + slot.target * targets
 
 
 def steady(turns: Sequence[Turn]) -> Sequence[Turn]:
@@ -65,12 +103,3 @@ def peak_memory(plan: Plan) -> int:
         return sum(torch.cuda.max_memory_allocated(device) for device in devices)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024
-
-
-def covered(spans: Iterable[tuple[float, float]]) -> float:
-    """Seconds covered by at least one of these spans."""
-    total, reached = 0.0, float("-inf")
-    for began, ended in sorted(spans):
-        total += max(0.0, ended - max(began, reached))
-        reached = max(reached, ended)
-    return total

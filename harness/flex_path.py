@@ -1,4 +1,4 @@
-"""Ground under both flex attention parts: gradients on the CPU, the mask, and seeing dense falls.
+"""Ground under both flex attention parts: gradients on the CPU, and seeing dense falls.
 
 flex_attention refuses gradients on the CPU in its public device check only; with the check
 lifted the real operator trains there, through the same joint-graph trace as on a GPU. After the
@@ -16,7 +16,6 @@ import torch.nn.attention.flex_attention as flex
 from torch import Tensor
 
 from harness.counters import Counters
-from harness.model.mask import dflash_mask_mod
 
 LIFTED = "flex_attention's device check is lifted: it refuses gradients on the CPU, the operator"
 # Called by every uncompiled flex_attention and by nothing a compiled one runs; the later name
@@ -34,22 +33,6 @@ def prepare(device: torch.device, counters: Counters) -> None:
         counters.blind("dense attention", "the uncompiled path of flex_attention has no known door")
         return
     counters.attach_once("dense attention", lambda: _watch(entrance, counters.dense.add))
-
-
-def block_mask(anchors: Tensor, keep: Tensor, context: int, block: int) -> Any:
-    """The DFlash mask as a BlockMask over [b, 1, Q, S + Q], built eagerly.
-
-    Building it under the compiler would add a compile per shape to what is being measured.
-    """
-    rows, queries = anchors.shape[0], anchors.shape[1] * block
-    return flex.create_block_mask(
-        dflash_mask_mod(anchors, keep, context, block),
-        rows,
-        None,
-        queries,
-        context + queries,
-        device=str(anchors.device),
-    )
 
 
 def _lift_device_check() -> Callable[[], None]:

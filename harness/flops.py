@@ -76,6 +76,24 @@ def step_flops(preset: Preset, context: int) -> float:
     return preset.rows * (row.forward + row.backward)
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Recomputed:
+    """What a step computes a second time: layers, and the logits."""
+
+    layers: bool = False
+    head: bool = False
+
+
+def hardware_flops(preset: Preset, context: int, again: Recomputed) -> float:
+    """As ``step_flops``, with what is recomputed: what the device does, not what it is good for."""
+    row = draft_flops(preset.target, preset.drafter, context=context)
+    layers = row.project + row.mlp + row.attention
+    # A plain layer makes the context's keys itself; compiled layers get them from outside.
+    layers += 0.0 if preset.compiled_layers else row.context
+    extra = layers * again.layers + row.head * again.head
+    return step_flops(preset, context) + preset.rows * extra
+
+
 def feature_flops(target: TargetShape, captures: int, *, context: int) -> float:
     """The frozen target's FLOPs for the features of one row: layers up to the last captured."""
     queries = target.heads * target.head_dim

@@ -29,6 +29,8 @@ class Kind(Enum):
 class Recompute:
     """A ``Checkpoint`` of one kind over both layers and loss chunks."""
 
+    recomputes = True
+
     def __init__(self, kind: Kind) -> None:
         self._kind = kind
 

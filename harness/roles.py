@@ -8,21 +8,22 @@ however its threads are scheduled, and so does the oracle that has no threads.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import torch
+from torch import Tensor
 
 from fxrace.probe.recorder import Recorder
 from harness.channel import Channel
 from harness.config import Plan
+from harness.corpora import corpus_of
 from harness.counters import PerThread
-from harness.data import language, rows
 from harness.devices import settle
 from harness.model.target import Target
 from harness.model.training import Batch
-from harness.step import Drafting
+from harness.step import Drafting, Result
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -32,6 +33,20 @@ class Parcel:
     batch: Batch
     ready: Any = None
 
+    @property
+    def size_bytes(self) -> int:
+        """What it takes on the device that it lies on."""
+        batch = self.batch
+        return sum(t.nbytes for t in (batch.input_ids, batch.loss_mask, batch.features))
+
+
+class Door(Protocol):
+    """The end of a channel at which parcels go in; see ``harness.channel.Channel``."""
+
+    def await_turn(self, position: int) -> bool: ...
+
+    def put(self, position: int, item: Parcel) -> bool: ...
+
 
 class Feeder:
     """Target slot ``index``: turns rows into features with the frozen target of its device."""
@@ -40,21 +55,20 @@ class Feeder:
         self.name = f"target-{index}"
         self._index, self._plan, self._target = index, plan, target
         self._device = plan.target_devices[index]
-        self._corpus = language(plan.preset.target.vocab)
+        self._text = corpus_of(plan)
 
-    def serve(self, channels: Sequence[Channel[Parcel]], total: int) -> None:
+    def serve(self, channels: Sequence[Door], total: int) -> None:
         """Make this target's share of ``total`` batches; those nobody waits for are left out."""
         settle(self._device, self._plan.preset.intraop_threads)
         for number in range(self._index, total, len(self._plan.target_devices)):
             drafter, step = number % len(channels), number // len(channels)
-            if not channels[drafter].closed:
+            if channels[drafter].await_turn(step):
                 channels[drafter].put(step, self.make(number, step))
 
     def make(self, number: int, step: int) -> Parcel:
         """Batch ``number`` of the run, with features, on this target's device."""
         preset = self._plan.preset
-        input_ids, loss_mask = rows(
-            self._corpus,
+        input_ids, loss_mask = self._text.rows(
             seed=self._plan.seed,
             index=number,
             rows=preset.rows,
@@ -118,19 +132,26 @@ class Trainer:
         """The first step's time begins now."""
         self._before = (time.monotonic(), self._compiles.here)
 
-    def consume(self, channel: Channel[Parcel]) -> None:
-        """Train on every parcel of the channel, in order, until its end mark."""
+    def consume(self, channel: Channel[Parcel], add: Callable[[list[Tensor]], None]) -> None:
+        """Train on every parcel of the channel, in order, until its end mark.
+
+        ``add`` replaces tensors by their sums over all drafters; it waits for the others.
+        """
         self.start()
         step = 0
         while (parcel := channel.get()) is not None:
-            self.take(parcel, step)
+            for tensors in self.take(parcel, step):
+                add(tensors)
             step += 1
 
-    def take(self, parcel: Parcel, step: int) -> None:
-        """Bring the parcel here, train on it and record the step."""
+    def take(self, parcel: Parcel, step: int) -> Iterator[list[Tensor]]:
+        """Bring the parcel here, train on it and record the step; yields as ``Drafting.steps``."""
         began = time.monotonic()
         batch = self._brought(parcel)
-        result = self._drafting.train(batch, step)
+        result = yield from self._drafting.steps(batch, step)
+        self._record(batch, step, began, result)
+
+    def _record(self, batch: Batch, step: int, began: float, result: Result) -> None:
         now, compiles = time.monotonic(), self._compiles.here
         turn = Turn(
             began_s=self._before[0],
@@ -149,6 +170,7 @@ class Trainer:
             grad_norm=result.grad_norm,
             step_s=round(turn.ended_s - turn.began_s, 6),
             wait_s=round(began - self._before[0], 6),
+            lock_wait_s=round(result.lock_wait_s, 6),
             rows=preset.rows,
             anchors=preset.rows * preset.drafter.anchors,
             slots=result.slots,

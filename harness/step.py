@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -17,69 +18,99 @@ import torch
 from torch import Tensor
 
 from harness.config import Plan
-from harness.contracts import Attention, Call, Checkpoint, Locking, Loss, Phase, Tracing
-from harness.data import language, rows
+from harness.contracts import Attention, Call, Graphs, Locking, Phase, Tracing
+from harness.corpora import corpus_of
 from harness.model.drafter import build_drafter
 from harness.model.target import Borrowed
-from harness.model.training import Batch, draft_terms
+from harness.model.training import Batch, Blocks, Gear, draft_terms, draw_blocks
+from harness.numerics import Precision, Schedule, Sync
 
 T = TypeVar("T")
 SMALLEST_WEIGHT = 1e-8
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Gear:
-    """The live parts one drafter trains with."""
+class Method:
+    """The live parts that decide how this drafter's gradients become updates."""
 
-    attention: Attention
-    checkpoint: Checkpoint
-    loss: Loss
-    locking: Locking
+    precision: Precision
+    schedule: Schedule
+    sync: Sync
+    graphs: Graphs
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Result:
     """Loss and gradient norm (before clipping) of one step; ``slots`` were supervised, of which
-    ``correct`` were predicted right.
+    ``correct`` were predicted right. ``lock_wait_s`` was spent waiting in the locking part.
     """
 
     loss: float
     grad_norm: float
     slots: int
     correct: int
+    lock_wait_s: float = 0.0
 
 
 class Drafting:
     """Drafter number ``index`` in training on its device. Not to be used by two threads at once."""
 
-    def __init__(self, *, index: int, plan: Plan, gear: Gear, borrowed: Borrowed) -> None:
+    def __init__(
+        self, *, index: int, plan: Plan, gear: Gear, method: Method, borrowed: Borrowed
+    ) -> None:
         preset = plan.preset
         self.index, self.device = index, torch.device(plan.drafter_devices[index])
-        self._plan, self._borrowed = plan, borrowed
-        self._gear = replace(gear, locking=_Keyed(gear.locking, gear.attention))
-        self._module = build_drafter(preset, seed=seed_of(plan.seed, index), device=self.device)
-        self._optimizer = torch.optim.AdamW(
-            self._module.parameters(), lr=preset.learning_rate, weight_decay=preset.weight_decay
+        self._plan, self._borrowed, self._method = plan, borrowed, method
+        self._lock = _Keyed(gear.locking, gear.attention)
+        self._gear = replace(gear, locking=self._lock)
+        # Drafters that share gradients are replicas: they must start from the same weights.
+        start = 0 if method.sync.together else index
+        _, dtype = method.precision.dtypes(self.device.type)
+        self.module = build_drafter(
+            preset, seed=seed_of(plan.seed, start), device=self.device, dtype=dtype
+        )
+        self._updates = method.precision.updates(self.module, preset)
+
+    def steps(self, batch: Batch, step: int) -> Generator[list[Tensor], None, Result]:
+        """One training step on a batch that lies on the drafter's device.
+
+        Yields tensors that must hold their sums over all drafters when it goes on. Where drafters
+        never meet it yields nothing and is one locked step; else the lock is not held while
+        others are waited for.
+        """
+        generator = torch.Generator().manual_seed(seed_of(self._plan.seed, self.index, step))
+        factor = self._method.schedule.factor(step, self._plan.steps)
+        waited = self._lock.waited_s
+        if self._method.sync.together:
+            figures = self._as_step(Phase.STEP, lambda: self._backward(batch, generator))
+            yield from self._shared(step, figures[1])
+            norm = self._updates.apply(factor)
+            yield from self._averaged(step)
+        else:
+            figures, norm = self._as_step(
+                Phase.STEP,
+                lambda: (self._backward(batch, generator), self._updates.apply(factor)),
+            )
+        loss, _, correct, count = figures
+        # One copy to the host for all figures; it also makes the step's time true on CUDA.
+        values = torch.stack((loss, norm, correct, count)).tolist()
+        return Result(
+            loss=values[0],
+            grad_norm=values[1],
+            correct=int(values[2]),
+            slots=int(values[3]),
+            lock_wait_s=self._lock.waited_s - waited,
         )
 
     def train(self, batch: Batch, step: int) -> Result:
-        """Forward, backward, clip, AdamW on a batch that lies on the drafter's device."""
-        generator = torch.Generator().manual_seed(seed_of(self._plan.seed, self.index, step))
-
-        def work() -> Result:
-            loss, figures = self._backward(batch, generator)
-            norm = torch.nn.utils.clip_grad_norm_(
-                self._module.parameters(), self._plan.preset.clip_norm
-            )
-            self._optimizer.step()
-            self._optimizer.zero_grad(set_to_none=True)
-            # One copy to the host for all figures; it also makes the step's time true on CUDA.
-            values = torch.stack((loss, norm.float(), *figures)).tolist()
-            return Result(
-                loss=values[0], grad_norm=values[1], correct=int(values[2]), slots=int(values[3])
-            )
-
-        return self._as_step(Phase.STEP, work)
+        """One step of a drafter that is alone."""
+        work = self.steps(batch, step)
+        while True:
+            try:
+                next(work)
+            except StopIteration as done:
+                result: Result = done.value
+                return result
 
     def rehearse(self, context: int) -> None:
         """Forward and backward on made-up features; gradients dropped, nothing learned."""
@@ -88,7 +119,7 @@ class Drafting:
 
         def work() -> None:
             self._backward(batch, generator)
-            self._optimizer.zero_grad(set_to_none=True)
+            self._updates.drop()
             if self.device.type == "cuda":
                 torch.cuda.synchronize(self.device)
 
@@ -96,37 +127,42 @@ class Drafting:
 
     def _as_step(self, phase: Phase, work: Callable[[], T]) -> T:
         call = Call(site="step", drafter=self.index, phase=phase)
-        return self._gear.locking.around(call, work)
+        return self._lock.around(call, work)
 
-    def _backward(
-        self, batch: Batch, generator: torch.Generator
-    ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
-        """Gradients into the module; the loss and (correct, count), detached."""
-        gear = self._gear
-        terms = draft_terms(
-            self._module,
-            self._borrowed,
-            batch,
-            generator=generator,
-            preset=self._plan.preset,
-            attention=gear.attention,
-            checkpoint=gear.checkpoint,
-            loss=gear.loss,
-            locking=gear.locking,
-            index=self.index,
-        )
-        loss = terms.numerator / terms.denominator.clamp_min(SMALLEST_WEIGHT)
-        loss.backward()
-        return loss.detach(), (terms.correct.detach(), terms.count.detach())
+    def _shared(self, step: int, denominator: Tensor) -> Iterator[list[Tensor]]:
+        members = len(self._plan.drafter_devices)
+        return self._method.sync.gradients(step, self._updates.gradients(), denominator, members)
+
+    def _averaged(self, step: int) -> Iterator[list[Tensor]]:
+        members = len(self._plan.drafter_devices)
+        yield from self._method.sync.parameters(step, self._updates.parameters, members)
+        self._updates.publish()
+
+    def _backward(self, batch: Batch, generator: torch.Generator) -> tuple[Tensor, ...]:
+        """Gradients into the module; the step's own loss, denominator, correct and count."""
+        gear, sync = self._gear, self._method.sync
+        blocks = draw_blocks(
+            batch, self._plan.preset.drafter, self._borrowed.mask_token, generator,
+            gear.convention,
+        )  # fmt: skip
+
+        def work(features: Tensor, *drawn: Tensor) -> tuple[Tensor, ...]:
+            terms = draft_terms(
+                self.module, self._borrowed, features, Blocks.from_tensors(*drawn), gear=gear,
+                index=self.index,
+            )  # fmt: skip
+            weight = terms.denominator.detach().clamp_min(SMALLEST_WEIGHT)
+            (terms.numerator / sync.divisor(weight)).backward()
+            loss = terms.numerator.detach() / weight
+            return loss, weight, terms.correct.detach(), terms.count.detach()
+
+        inputs = (batch.features, *blocks.tensors)
+        return self._method.graphs.run((batch.context,), inputs, work, self.module)
 
     def _made_up(self, context: int, generator: torch.Generator) -> Batch:
         preset = self._plan.preset
-        input_ids, loss_mask = rows(
-            language(preset.target.vocab),
-            seed=self._plan.seed,
-            index=-1 - self.index,
-            rows=preset.rows,
-            context=context,
+        input_ids, loss_mask = corpus_of(self._plan).rows(
+            seed=self._plan.seed, index=-1 - self.index, rows=preset.rows, context=context
         )
         width = preset.drafter.captures * preset.target.hidden
         features = torch.randn((preset.rows, context, width), generator=generator)
@@ -139,18 +175,30 @@ class Drafting:
 
 
 class _Keyed:
-    """Gives each call of a part that traces on every call a key of its own: nothing is warm."""
+    """The locking part as this drafter uses it.
+
+    Gives each call of an attention part that traces on every call a key of its own (nothing is
+    warm), and adds up how long calls waited before their work began. Waits of autograd's threads
+    may be lost in a rare clash of two additions; no lock is worth that.
+    """
 
     def __init__(self, locking: Locking, attention: Attention) -> None:
         self._locking = locking
         tracing = getattr(attention, "tracing", Tracing.PER_KEY)
         self._always_cold = tracing is Tracing.EVERY_CALL
         self._numbers = itertools.count()
+        self.waited_s = 0.0
 
     def around(self, call: Call, work: Callable[[], T]) -> T:
         if self._always_cold and call.site == "attention":
             call = replace(call, key=(*call.key, next(self._numbers)))
-        return self._locking.around(call, work)
+        came = time.monotonic()
+
+        def begun() -> T:
+            self.waited_s += time.monotonic() - came
+            return work()
+
+        return self._locking.around(call, begun)
 
     def close(self) -> None:
         self._locking.close()

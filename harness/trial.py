@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +19,15 @@ from fxrace.probe.part import Part
 from fxrace.probe.recorder import Recorder
 from fxrace.records.trial import Trial
 from harness import parts
-from harness.assembly import Workshop, assemble
+from harness.assembly import Workshop, assemble, options_of
+from harness.balance import told
 from harness.config import DEFAULT_SETTINGS, Plan
+from harness.corpora import fitted
 from harness.devices import NoDevice, devices_of, place
-from harness.figures import record_summary
+from harness.figures import peak_memory, recomputed, record_summary
 from harness.guarded import Guarded
+from harness.hosted import NoModel, shape_of
+from harness.token_files import BadTokens
 
 
 def run(trial: Trial, recorder: Recorder) -> None:
@@ -31,12 +36,12 @@ def run(trial: Trial, recorder: Recorder) -> None:
     roots = [Path(root) for root in str(settings["parts"] or "").split(os.pathsep) if root]
     try:
         chosen = parts.select(trial.knobs, roots)
-        plan = _plan(trial, settings, roots)
+        plan = plan_of(trial, settings, roots)
         refusal = _refusal(chosen, plan.device_type)
         if refusal is not None:
             recorder.emit("skipped", reason=refusal)
             return
-        _train(trial, chosen, plan, recorder)
+        _train(trial, chosen, plan, roots, recorder)
     except parts.PartBroken as broken:
         cause = broken.__cause__ or broken
         recorder.emit("broken", part=broken.part, reason=broken.reason, error=described(cause))
@@ -63,20 +68,44 @@ def before_hooks(trial: Trial) -> None:
 run.before_hooks = before_hooks  # type: ignore[attr-defined]
 
 
-def _train(trial: Trial, chosen: Mapping[str, Part], plan: Plan, recorder: Recorder) -> None:
+def _train(
+    trial: Trial, chosen: Mapping[str, Part], plan: Plan, roots: list[Path], recorder: Recorder
+) -> None:
     workshop = Workshop(trial.knobs, chosen, recorder)
-    assembly = assemble(workshop, plan, recorder, bound_s=trial.limits.trial_s)
+    bound_s = trial.limits.trial_s
+    again = recomputed(workshop.make("checkpoint"), workshop.make("loss", plan.preset))
+    recorder.emit("balance", text=told(plan))
+    if getattr(chosen["execution"].build, "separate", False):
+        apart = workshop.make("execution", plan, workshop.names, roots, bound_s)
+        apart.run()
+        record_summary(recorder, plan, apart.turns, again, memory=apart.peak_memory_bytes)
+        return
+    assembly = assemble(workshop, plan, recorder, bound_s=bound_s)
     try:
         workshop.make("execution", assembly).run()
     finally:
         assembly.close()
-    record_summary(recorder, plan, assembly.trainers)
+    turns = [trainer.turns for trainer in assembly.trainers]
+    record_summary(recorder, plan, turns, again, memory=peak_memory(plan))
 
 
-def _plan(trial: Trial, settings: Mapping[str, Any], roots: list[Path]) -> Plan:
+def plan_of(trial: Trial, settings: Mapping[str, Any], roots: list[Path]) -> Plan:
+    """Preset, shapes and placement of a trial. Raises PartBroken and NoDevice."""
     preset = parts.load_preset(str(settings["preset"]), roots)
+    data, model = str(settings["data"]), str(settings["model"] or "")
+    try:
+        if model:
+            preset = replace(preset, target=shape_of(Path(model)))
+        preset = fitted(preset, data, grow=not model)
+        options_of(str(settings["kernel_options"] or ""))
+    except NoModel as error:
+        raise parts.PartBroken("target", model, str(error)) from error
+    except BadTokens as error:
+        raise parts.PartBroken("data", data, str(error)) from error
+    except ValueError as error:
+        raise parts.PartBroken("kernel_options", "", str(error)) from error
     steps = settings["steps"]
-    return place(
+    plan = place(
         preset,
         devices_of(str(settings["device"])),
         targets=int(settings["targets"]),
@@ -84,6 +113,13 @@ def _plan(trial: Trial, settings: Mapping[str, Any], roots: list[Path]) -> Plan:
         seed=trial.seed,
         steps=preset.steps if steps is None else int(steps),
         freeze=bool(settings["freeze"]),
+    )
+    return replace(
+        plan,
+        fail_fast=bool(settings["fail_fast"]),
+        data=data,
+        model=model,
+        kernel_options=str(settings["kernel_options"] or ""),
     )
 
 

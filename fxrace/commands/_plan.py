@@ -44,11 +44,12 @@ def chosen(axes: Sequence[Axis], picks: Sequence[str]) -> dict[str, tuple[str, .
 
 
 def preset_named(name: str) -> str:
-    """The name, if there is such a preset. Raises UnknownPart."""
+    """The file's name, if there is such a preset; hyphens may be written. Raises UnknownPart."""
     known = tuple(part.name for part in recipes(bundled.root()))
-    if name not in known:
+    plain = name.replace("-", "_")
+    if plain not in known:
         raise UnknownPart("preset", name, known)
-    return name
+    return plain
 
 
 def parts_setting(parts: Sequence[Path]) -> dict[str, Setting]:

@@ -14,7 +14,16 @@ from typing import Any
 
 import click
 
-from fxrace.commands import _documents, _ending, _help, _options, _place, _plan, _reports
+from fxrace.commands import (
+    _documents,
+    _ending,
+    _help,
+    _options,
+    _place,
+    _plan,
+    _reports,
+    _workload,
+)
 from fxrace.errors import ExitCode
 from fxrace.launch import bundled, slots
 from fxrace.launch.stopping import Stopping
@@ -92,6 +101,7 @@ class SweepCommand(_help.Command):
     show_default=True,
     help="Fail a drafter that compiles anything after its warm-up.",
 )
+@_workload.options
 @_options.jobs
 @_options.python
 @click.option(
@@ -128,7 +138,8 @@ def command(**options: Any) -> ExitCode:
     wanted = _ending.fail_on(options["fail_on"])
     axes = _plan.known_axes(options["parts"])
     values = _plan.chosen(axes, options["picks"])
-    _plan.preset_named(options["preset"])
+    options["preset"] = _plan.preset_named(options["preset"])
+    options["workload"] = _workload.settings(options)
     split = slots.split_of(options["gpus"], options["split"])
     if options["dry_run"]:
         click.echo(_plan.described(_sweep(options, values, split, options["device"]), axes))
@@ -185,14 +196,17 @@ def _sweep(
     return Sweep(
         target=_plan.TARGET,
         axes=values,
-        settings=_plan.settings(
-            preset=options["preset"],
-            device=device,
-            split=split,
-            steps=options["steps"],
-            freeze=options["freeze"],
-            parts=parts,
-        ),
+        settings={
+            **_plan.settings(
+                preset=options["preset"],
+                device=device,
+                split=split,
+                steps=options["steps"],
+                freeze=options["freeze"],
+                parts=parts,
+            ),
+            **options["workload"],
+        },
         seed=options["seed"],
         repeats=options["repeats"],
         limits=_plan.limits(options["trial_timeout"], options["silence"]),

@@ -56,11 +56,23 @@ def curve_of(trace: Trace) -> Curve:
     }
 
 
-def departures(curve: Curve, reference: Curve) -> tuple[Departure, ...]:
+def tolerances_of(trace: Trace) -> tuple[float, float]:
+    """Of loss and gradient norm, as the run's number formats need them; fp32's where not said."""
+    said = trace.last("tolerance")
+    if said is None:
+        return LOSS_TOLERANCE, GRAD_NORM_TOLERANCE
+    return float(said.data["loss"]), float(said.data["grad_norm"])
+
+
+def departures(
+    curve: Curve,
+    reference: Curve,
+    tolerances: tuple[float, float] = (LOSS_TOLERANCE, GRAD_NORM_TOLERANCE),
+) -> tuple[Departure, ...]:
     """Per drafter the first step outside tolerance; steps that are missing are not compared.
 
-    Tolerances are relative (``LOSS_TOLERANCE``, ``GRAD_NORM_TOLERANCE``): fp32 with another
-    order of summation differs by 1e-6 after one step and drifts apart slowly from there.
+    Tolerances, of loss and gradient norm, are relative. fp32 with another order of summation
+    differs by 1e-6 after one step and drifts apart slowly from there.
     """
     first: dict[int, Departure] = {}
     for (drafter, step), point in sorted(curve.items()):
@@ -68,8 +80,8 @@ def departures(curve: Curve, reference: Curve) -> tuple[Departure, ...]:
         if expected is None or drafter in first:
             continue
         for quantity, got, wanted, tolerance in (
-            ("loss", point.loss, expected.loss, LOSS_TOLERANCE),
-            ("gradient norm", point.grad_norm, expected.grad_norm, GRAD_NORM_TOLERANCE),
+            ("loss", point.loss, expected.loss, tolerances[0]),
+            ("gradient norm", point.grad_norm, expected.grad_norm, tolerances[1]),
         ):
             if not _close(got, wanted, tolerance):
                 first[drafter] = Departure(

@@ -16,8 +16,13 @@ REFERENCE_KNOBS = {
     "attention": "dense",
     "loss": "chunked",
     "execution": "oracle",
+    "layers": "plain",
+    "queue": "per_drafter",
+    "cudagraphs": "off",
     "pressure": "none",
 }
+# Axes that change which numbers are computed: a trial's reference has the trial's own values.
+MEANING = ("labels", "objective", "precision", "schedule", "sync")
 
 
 def trials(sweep: Sweep) -> tuple[Trial, ...]:
@@ -38,26 +43,33 @@ def trials(sweep: Sweep) -> tuple[Trial, ...]:
 
 
 def references(sweep: Sweep) -> tuple[Trial, ...]:
-    """The single-threaded, uncompiled run that every trial is compared with, taken twice.
+    """The single-threaded, uncompiled runs that trials are compared with, each taken twice.
 
-    Twice, because a reference that differs from itself proves nothing about anybody.
+    Twice, because a reference that differs from itself proves nothing about anybody. One pair
+    for every combination of the axes that change what is computed.
     """
+    names = [axis for axis in MEANING if axis in sweep.axes]
     return tuple(
         Trial(
             target=sweep.target,
-            knobs=REFERENCE_KNOBS,
+            knobs={**REFERENCE_KNOBS, **dict(zip(names, values, strict=True))},
             settings=dict(sweep.settings),
             seed=sweep.seed,
             repeat=run,
             limits=sweep.limits,
         )
+        for values in itertools.product(*(sweep.axes[axis] for axis in names))
         for run in range(REFERENCE_RUNS)
     )
 
 
 def references_of(trial: Trial) -> tuple[Trial, ...]:
-    """The references that this trial of a sweep was compared with."""
-    return tuple(replace(trial, knobs=REFERENCE_KNOBS, repeat=run) for run in range(REFERENCE_RUNS))
+    """The references that this trial of a sweep is compared with."""
+    meaning = {axis: trial.knobs[axis] for axis in MEANING if axis in trial.knobs}
+    return tuple(
+        replace(trial, knobs={**REFERENCE_KNOBS, **meaning}, repeat=run)
+        for run in range(REFERENCE_RUNS)
+    )
 
 
 def is_reference(trial: Trial) -> bool:

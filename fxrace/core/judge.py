@@ -9,6 +9,7 @@ from fxrace.core.detect.crash import died
 from fxrace.core.evidence import Evidence
 from fxrace.records.finding import Finding, Tier
 from fxrace.records.outcome import Outcome, Stop, Throughput
+from fxrace.records.tally import Spread
 from fxrace.records.verdict import Verdict
 
 _SILENT_TIERS = frozenset({Tier.SILENT_WRONG, Tier.LEAK})
@@ -114,4 +115,13 @@ def _throughput(evidence: Evidence) -> Throughput | None:
         "mfu",
         "oversubscribed",
     )
-    return Throughput(**{name: summary.data[name] for name in names})
+    said = summary.data
+    windows = said.get("windows")
+    return Throughput(
+        **{name: said[name] for name in names},
+        hfu=said.get("hfu"),
+        anchors_per_s=said.get("anchors_per_s"),
+        windows=Spread(**{k: windows[k] for k in ("median", "low", "high", "n")})
+        if windows
+        else None,
+    )

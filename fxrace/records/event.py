@@ -9,6 +9,9 @@ kind       data
 phase      name: setup | warmup | run | check | end
 step       drafter, step, context (tokens per row), loss, grad_norm, step_s, rows, anchors,
            slots (supervised draft slots), context_tokens, compiles (in this thread, so far)
+tolerance  loss, grad_norm: how far, relatively, the run's number formats let two equal runs differ
+queue      drafter, full_s, empty_s, depths {items held when one was taken: how often}
+balance    text: the predicted balance of targets and drafters, and memory
 raised     role, error {type, message, frames, causes[]}, others[{thread, region, frames}]
 region     edge: enter | exit, region (kinds: below), name, number; an exit by an error also
            has error and others, as ``raised`` has; an enter may have frames, and others where

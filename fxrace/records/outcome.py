@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from fxrace.records.finding import Frame
+from fxrace.records.tally import Spread
 from fxrace.records.verdict import Verdict
 
 
@@ -54,7 +55,8 @@ class Throughput:
 
     ``tflops`` counts model FLOPs (forward and backward, no recompute); ``mfu`` is its share of
     the device's dense peak, None where the peak is unknown. ``oversubscribed`` marks slots that
-    shared a device.
+    shared a device. ``hfu`` counts recompute too; ``windows`` is draft slots per second over
+    windows of the run, the median with its 95 % interval.
     """
 
     draft_slots_per_s: float
@@ -63,6 +65,9 @@ class Throughput:
     tflops: float
     mfu: float | None
     oversubscribed: bool
+    hfu: float | None = None
+    anchors_per_s: float | None = None
+    windows: Spread | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

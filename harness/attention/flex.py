@@ -14,9 +14,11 @@ from torch import Tensor
 from torch.nn.attention.flex_attention import flex_attention
 
 from fxrace.probe.part import Part
+from harness.block_mask import block_mask
+from harness.compiling import backend
 from harness.contracts import Tracing
 from harness.counters import Counters
-from harness.flex_path import block_mask, prepare
+from harness.flex_path import prepare
 
 
 class Flex:
@@ -25,21 +27,36 @@ class Flex:
     fused = True
     tracing = Tracing.PER_KEY
 
-    def __init__(self, device: torch.device, counters: Counters) -> None:
+    def __init__(
+        self,
+        device: torch.device,
+        counters: Counters,
+        *,
+        mode: str | None = None,
+        kernel_options: dict[str, Any] | None = None,
+    ) -> None:
         prepare(device, counters)
-        backend = "aot_eager" if device.type == "cpu" else "inductor"
-        self._flex: Any = torch.compile(flex_attention, dynamic=False, backend=backend)
+        self._flex: Any = torch.compile(flex_attention, dynamic=False, **backend(device, mode))
+        self._options = kernel_options or None
 
     def plan(self, anchors: Tensor, keep: Tensor, context: int, block: int) -> Any:
         return block_mask(anchors, keep, context, block)
 
     def attend(self, q: Tensor, k: Tensor, v: Tensor, plan: Any) -> Tensor:
-        out: Tensor = self._flex(q, k, v, block_mask=plan, enable_gqa=True)
+        out: Tensor = self._flex(
+            q, k, v, block_mask=plan, enable_gqa=True, kernel_options=self._options
+        )
         return out
 
 
-def build(device: torch.device, drafter: int, counters: Counters) -> Flex:  # noqa: ARG001
-    return Flex(device, counters)
+def build(
+    device: torch.device,
+    drafter: int,  # noqa: ARG001 - one each, all alike
+    counters: Counters,
+    mode: str | None = None,
+    kernel_options: dict[str, Any] | None = None,
+) -> Flex:
+    return Flex(device, counters, mode=mode, kernel_options=kernel_options)
 
 
 part = Part(build=build, default=True)

@@ -13,9 +13,10 @@ from torch import Tensor
 from torch.nn.attention.flex_attention import flex_attention
 
 from fxrace.probe.part import Part
+from harness.block_mask import block_mask
 from harness.contracts import Tracing
 from harness.counters import Counters
-from harness.flex_path import block_mask, prepare
+from harness.flex_path import prepare
 
 
 class FlexEager:

@@ -6,14 +6,20 @@ differs because of threads.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
+from typing import TypeVar
+
+from torch import Tensor
 
 from fxrace.probe.part import Part
 from fxrace.probe.participants import participants
 from harness.assembly import Assembly
 from harness.freeze import frozen
+from harness.meeting import add_up
 from harness.roles import Trainer
+
+T = TypeVar("T")
 
 
 class Oracle:
@@ -35,26 +41,55 @@ class Oracle:
             every.recorder.emit("phase", name="run")
             for trainer in every.trainers:
                 trainer.start()
-            for number in range(every.total):
-                self._turn(number)
+            if every.together:
+                for step in range(every.plan.steps):
+                    self._round(step)
+            else:
+                for number in range(every.total):
+                    self._turn(number)
 
     def _turn(self, number: int) -> None:
-        every = self._all
-        trainer = every.trainers[number % len(every.trainers)]
-        if trainer.drafter in self._failed:
+        """One batch, one drafter."""
+        trainer = self._all.trainers[number % len(self._all.trainers)]
+        if trainer.drafter not in self._failed:
+            work = self._begun(number)
+            self._try(trainer, lambda: self._advance(work))
+
+    def _round(self, step: int) -> None:
+        """One step of all drafters in lockstep; when one fails there is nothing to add up."""
+        trainers = self._all.trainers
+        if self._failed:
             return
+        works = [self._begun(step * len(trainers) + index) for index in range(len(trainers))]
+        while not self._failed:
+            brought: list[list[Tensor] | None] = [
+                self._try(trainer, partial(next, work, None))
+                for trainer, work in zip(trainers, works, strict=True)
+            ]
+            if None in brought:
+                return
+            add_up([tensors for tensors in brought if tensors is not None])
+
+    def _begun(self, number: int) -> Iterator[list[Tensor]]:
+        every = self._all
         step = number // len(every.trainers)
         parcel = every.feeders[number % len(every.feeders)].make(number, step)
-        self._try(trainer, lambda: trainer.take(parcel, step))
+        return every.trainers[number % len(every.trainers)].take(parcel, step)
 
-    def _try(self, trainer: Trainer, work: Callable[[], None]) -> None:
+    @staticmethod
+    def _advance(work: Iterator[list[Tensor]]) -> None:
+        for _ in work:
+            raise RuntimeError("a drafter that is alone has nothing to add up")
+
+    def _try(self, trainer: Trainer, work: Callable[[], T]) -> T | None:
         try:
             with participants.taking_part(trainer.name):
                 trainer.settle()
-                work()
+                return work()
         except Exception as error:
             self._failed.add(trainer.drafter)
             self._all.failures.record(trainer.name, error)
+            return None
 
 
 part = Part(build=Oracle)

@@ -1,13 +1,15 @@
 """One thread per target and per drafter in one process, as in the field: the object under test.
 
-A drafter that fails lets its channel go and stops nobody else; a target that fails stops
-everything, since its batches will not come. Main waits and judges nothing.
+A drafter that fails lets its channel go; it stops nobody else as long as nobody depends on it
+(drafters that share gradients do, and ``fail_fast`` says that everybody does). A target that fails
+stops everything, since its batches will not come. Main waits and judges nothing.
 """
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from functools import partial
 
 from fxrace.probe.part import Part
 from fxrace.probe.participants import participants
@@ -15,6 +17,8 @@ from harness.assembly import Assembly
 from harness.channel import Channel, Stopped
 from harness.crew import Crew, StartLine
 from harness.freeze import frozen
+from harness.meeting import NAME as COORDINATOR
+from harness.meeting import AtBarrier, Coordinated
 from harness.roles import Feeder, Parcel, Trainer
 
 
@@ -26,8 +30,10 @@ class Threads:
         self._crew = Crew(assembly.failures)
         self._stop = threading.Event()
         self._line = StartLine(len(assembly.trainers))
-        window = assembly.plan.preset.queue_depth
-        self._channels = [Channel[Parcel](window, self._stop) for _ in assembly.trainers]
+        self._channels = assembly.channels(self._stop)
+        members = len(assembly.trainers)
+        self._coordinator = Coordinated(members, self._stop) if assembly.coordinated else None
+        self._meeting = self._coordinator or AtBarrier(members, self._stop)
         for channel in self._channels:
             channel.end(assembly.plan.steps)
 
@@ -36,17 +42,23 @@ class Threads:
         every = self._all
         every.recorder.emit("phase", name="warmup")
         every.warmup.before_threads(every.trainers, every.plan.preset.contexts)
+        alone = not (every.together or every.plan.fail_fast)
         for trainer, channel in zip(every.trainers, self._channels, strict=True):
             self._crew.start(
-                trainer.name, self._drafter(trainer, channel), on_failure=lambda _: None
+                trainer.name,
+                self._drafter(trainer, channel),
+                on_failure=(lambda _: None) if alone else self._halt,
             )
         for feeder in every.feeders:
             self._crew.start(feeder.name, self._target(feeder), on_failure=self._halt)
+        if self._coordinator is not None:
+            self._crew.start(COORDINATOR, self._coordinator.serve, on_failure=self._halt)
         self._line.await_all(every.bound_s)
         with frozen(every.plan, every.attentions, every.recorder):
             every.recorder.emit("phase", name="run")
             self._line.open()
             late = self._crew.join(every.bound_s)
+        every.record_queues(self._channels)
         if late:
             every.recorder.emit("note", text=f"still running at the end: {', '.join(late)}")
 
@@ -55,9 +67,11 @@ class Threads:
             with participants.taking_part(trainer.name):
                 try:
                     self._warm_up(trainer)
-                    trainer.consume(channel)
+                    trainer.consume(channel, partial(self._meeting.add, trainer.drafter))
                 finally:
                     channel.close()
+            if self._coordinator is not None:
+                self._coordinator.close()
 
         return work
 
@@ -76,12 +90,12 @@ class Threads:
         return lambda: feeder.serve(self._channels, self._all.total)
 
     def _halt(self, error: BaseException) -> None:
-        """Every drafter raises this target's error; every other target stops."""
-        for channel in self._channels:
-            channel.fail(error)
+        """Every drafter raises the error it depends on; whoever waits anywhere is let go."""
         self._stop.set()
         for channel in self._channels:
+            channel.fail(error)
             channel.wake()
+        self._meeting.wake()
 
 
 part = Part(build=Threads, default=True)

@@ -24,7 +24,7 @@ class EveryCall:
         self._lock = NamedLock("every_call", recorder)
 
     def around(self, call: Call, work: Callable[[], T]) -> T:
-        if call.site != "attention":
+        if not call.compiled:
             return work()
         with self._lock.held(call.drafter):
             return work()

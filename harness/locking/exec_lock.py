@@ -26,7 +26,7 @@ class FirstCall:
         self._first: set[int] = set()
 
     def around(self, call: Call, work: Callable[[], T]) -> T:
-        compiled = call.site == "attention" and call.phase is not Phase.RECOMPUTE
+        compiled = call.compiled and call.phase is not Phase.RECOMPUTE
         if not compiled or call.drafter in self._first:
             return work()
         self._first.add(call.drafter)

@@ -21,7 +21,7 @@ class DeclaredRunning(UnderGuards):
     """Attention in forward is a reader; torch's own tracing entry points are the writer."""
 
     def around(self, call: Call, work: Callable[[], T]) -> T:
-        if call.site != "attention" or call.phase is Phase.RECOMPUTE:
+        if not call.compiled or call.phase is Phase.RECOMPUTE:
             return work()
         with guards.running():
             return work()

@@ -34,7 +34,7 @@ class OneCompilerThread:
         self._seen: set[tuple[int, tuple[Any, ...]]] = set()
 
     def around(self, call: Call, work: Callable[[], T]) -> T:
-        at_home = call.site != "attention" or threading.current_thread() is self._thread
+        at_home = not call.compiled or threading.current_thread() is self._thread
         if at_home or not self._cold(call):
             return work()
         errand = Errand(work)

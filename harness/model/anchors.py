@@ -10,6 +10,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from harness.numerics import Convention
+
+GIVEN = Convention(first=1, offset=0)
+"""DFlash's: slot 0 holds the anchor, slot k predicts token a + k."""
+
 
 def sample_anchors(
     loss_mask: Tensor, count: int, generator: torch.Generator
@@ -32,21 +37,27 @@ def sample_anchors(
 
 
 def label_slots(
-    input_ids: Tensor, loss_mask: Tensor, anchors: Tensor, keep: Tensor, block: int, gamma: float
+    input_ids: Tensor,
+    loss_mask: Tensor,
+    anchors: Tensor,
+    keep: Tensor,
+    block: int,
+    gamma: float,
+    convention: Convention = GIVEN,
 ) -> tuple[Tensor, Tensor]:
-    """Labels i64 and weights f32 [b, N, B]: slot k predicts token a + k, slot 0 nothing.
+    """Labels i64 and weights f32 [b, N, B]: slot k predicts token a + k + ``offset``.
 
-    Weight of a supervised slot is exp(-(k - 1) / gamma); 0 for slot 0, past the end of the row,
-    in unused blocks and where the token is not supervised.
+    Weight of a supervised slot is exp(-(k - first) / gamma); 0 for earlier slots, past the end
+    of the row, in unused blocks and where the token is not supervised.
     """
-    context = input_ids.shape[1]
+    context, first = input_ids.shape[1], convention.first
     slots = torch.arange(block, device=anchors.device)
-    positions = anchors[:, :, None] + slots
+    positions = anchors[:, :, None] + slots + convention.offset
     inside = positions.clamp(max=context - 1)
     labels = input_ids.gather(1, inside.flatten(1)).view_as(positions)
     supervised = loss_mask.gather(1, inside.flatten(1)).view_as(positions)
-    counted = supervised & keep[:, :, None] & (positions < context) & (slots >= 1)
-    return labels, torch.exp(-(slots - 1) / gamma) * counted
+    counted = supervised & keep[:, :, None] & (positions < context) & (slots >= first)
+    return labels, torch.exp(-(slots - first) / gamma) * counted
 
 
 def draft_tokens(input_ids: Tensor, anchors: Tensor, mask_token: int, block: int) -> Tensor:

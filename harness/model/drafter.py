@@ -76,16 +76,23 @@ class Drafter(nn.Module):  # type: ignore[misc]
 
         Context token t has position t; slot k of block j has position anchors[j] + k.
         """
-        block = self.shape.block
         context = self._fused(features)
-        past = torch.arange(features.shape[1], device=features.device)[None]
-        slots = torch.arange(block, device=anchors.device)
-        ahead = (anchors[:, :, None] + slots).flatten(1)
-        turns = (*self._turn(past, noise.dtype), *self._turn(ahead, noise.dtype))
+        past, ahead = self.turns(features.shape[1], anchors, noise.dtype)
         hidden = noise
         for layer in self.layers:
-            hidden = run_layer(_with_context(layer, attend), hidden, context, *turns)
-        return self.norm(hidden).unflatten(1, (-1, block))
+            hidden = run_layer(_with_context(layer, attend), hidden, context, *past, *ahead)
+        return self.finish(hidden)
+
+    def turns(self, context: int, anchors: Tensor, dtype: torch.dtype) -> tuple[Rotation, Rotation]:
+        """Rotations of ``context`` tokens, and of the draft slots of blocks at ``anchors``."""
+        past = torch.arange(context, device=anchors.device)[None]
+        slots = torch.arange(self.shape.block, device=anchors.device)
+        ahead = (anchors[:, :, None] + slots).flatten(1)
+        return self._turn(past, dtype), self._turn(ahead, dtype)
+
+    def finish(self, hidden: Tensor) -> Tensor:
+        """The layers' output [b, N*B, h], normalised, as [b, N, B, h]."""
+        return self.norm(hidden).unflatten(1, (-1, self.shape.block))
 
     def remember(self, features: Tensor, cache: KeyValues) -> None:
         """Decoding: project newly verified tokens' features [b, n, K*h] into ``cache``."""
@@ -123,11 +130,18 @@ class Drafter(nn.Module):  # type: ignore[misc]
         return rotation(positions, self.target.head_dim, self.target.rope_theta, dtype)
 
 
-def build_drafter(preset: Preset, *, seed: int, device: str | torch.device) -> Drafter:
+def build_drafter(
+    preset: Preset,
+    *,
+    seed: int,
+    device: str | torch.device,
+    dtype: torch.dtype = torch.float32,
+) -> Drafter:
     """A freshly initialised drafter; equal seeds give equal weights on one kind of device."""
     with torch.device(device):
         drafter = Drafter(preset.target, preset.drafter)
     initialise(drafter, torch.Generator(device).manual_seed(seed))
+    drafter.to(dtype)
     return drafter
 
 

@@ -23,7 +23,8 @@ import torch
 import torch.nn.functional as F
 
 from harness.config import Preset
-from harness.data import Corpus, language, rows
+from harness.corpora import Phrases, Text
+from harness.data import language
 from harness.model.layers import initialise
 from harness.model.target import Target
 
@@ -42,12 +43,14 @@ def load_target(
     dtype: torch.dtype | None = None,
     *,
     waiting: Callable[[], None] = lambda: None,
+    text: Text | None = None,
 ) -> Target:
     """The frozen target of ``preset`` on ``device``, trained unless ``train_steps`` is 0.
 
     ``cache`` is the folder of trained targets: by default ``$FXRACE_CACHE``, else
     ``~/.cache/fxrace``. ``dtype`` defaults to fp32 on the CPU and bf16 elsewhere. ``waiting`` is
-    called twice a second while another process trains this target.
+    called twice a second while another process trains this target. ``text`` is what it learns,
+    by default the phrase language.
     """
     device = torch.device(device)
     if dtype is None:
@@ -57,19 +60,22 @@ def load_target(
         initialise(target, torch.Generator(device).manual_seed(SEED))
     else:
         target = _blank(preset, device, torch.float32)
-        target.load_state_dict(_trained(preset, device, cache or _default_folder(), waiting))
+        read: Text = text or Phrases(vocab=preset.target.vocab)
+        place = cache or _default_folder()
+        target.load_state_dict(_trained(preset, device, place, waiting, read))
         target.to(dtype)
     target.requires_grad_(False).eval()
     return target
 
 
-def digest(preset: Preset, device_type: str) -> str:
+def digest(preset: Preset, device_type: str, text: Text | None = None) -> str:
     """Names a trained target: everything that its weights depend on, 16 hex digits."""
+    named = None if text is None or isinstance(text, Phrases) else text.key
     key = {
         "recipe": RECIPE,
         "shape": asdict(preset.target),
         "contexts": preset.contexts,
-        "corpus": asdict(language(preset.target.vocab)),
+        "corpus": named or asdict(language(preset.target.vocab)),
         "torch": torch.__version__,
         "device": device_type,
         "threads": preset.intraop_threads,
@@ -77,9 +83,10 @@ def digest(preset: Preset, device_type: str) -> str:
     return hashlib.sha256(json.dumps(key, sort_keys=True).encode()).hexdigest()[:16]
 
 
-def train(preset: Preset, device: torch.device) -> Target:
-    """Train a target on the phrase language: AdamW, warm-up over 5 %, cosine to zero."""
-    shape, corpus = preset.target, language(preset.target.vocab)
+def train(preset: Preset, device: torch.device, text: Text | None = None) -> Target:
+    """Train a target, on the phrase language by default: AdamW, warm-up 5 %, cosine to zero."""
+    shape = preset.target
+    read: Text = text or Phrases(vocab=shape.vocab)
     target = _blank(preset, device, torch.float32)
     initialise(target, torch.Generator(device).manual_seed(SEED))
     optimizer = torch.optim.AdamW(target.parameters(), betas=(0.9, 0.95), weight_decay=0.0)
@@ -87,7 +94,7 @@ def train(preset: Preset, device: torch.device) -> Target:
         for step in range(shape.train_steps):
             for group in optimizer.param_groups:
                 group["lr"] = shape.train_learning_rate * _schedule(step, shape.train_steps)
-            _train_step(target, preset, corpus, step, optimizer)
+            _train_step(target, preset, read, step, optimizer)
     return target
 
 
@@ -98,11 +105,11 @@ def _schedule(step: int, steps: int) -> float:
 
 
 def _train_step(
-    target: Target, preset: Preset, corpus: Corpus, step: int, optimizer: torch.optim.Optimizer
+    target: Target, preset: Preset, text: Text, step: int, optimizer: torch.optim.Optimizer
 ) -> None:
     context = preset.contexts[step % len(preset.contexts)]
     count = preset.target.train_rows
-    tokens, _ = rows(corpus, seed=SEED, index=step, rows=count, context=context)
+    tokens, _ = text.rows(seed=SEED, index=step, rows=count, context=context)
     tokens = tokens.to(target.embedding.device)
     logits = target.logits(tokens)[:, :-1]
     loss = F.cross_entropy(logits.flatten(0, 1), tokens[:, 1:].flatten())
@@ -113,15 +120,15 @@ def _train_step(
 
 
 def _trained(
-    preset: Preset, device: torch.device, folder: Path, waiting: Callable[[], None]
+    preset: Preset, device: torch.device, folder: Path, waiting: Callable[[], None], text: Text
 ) -> dict[str, torch.Tensor]:
-    path = folder / f"target-{digest(preset, device.type)}.pt"
+    path = folder / f"target-{digest(preset, device.type, text)}.pt"
     with contextlib.suppress(OSError):
         folder.mkdir(parents=True, exist_ok=True)
     with _only_one(path.with_suffix(".lock"), waiting):
         found = _read(path, preset, device)
         if found is None:
-            found = train(preset, device).state_dict()
+            found = train(preset, device, text).state_dict()
             with contextlib.suppress(OSError, RuntimeError):
                 _write(path, found)
     return found

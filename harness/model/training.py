@@ -11,11 +11,12 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from harness.config import DrafterShape, Preset
-from harness.contracts import Attention, Call, Checkpoint, Locking, Loss, Phase, Terms
-from harness.model.anchors import draft_tokens, label_slots, sample_anchors
+from harness.config import DrafterShape
+from harness.contracts import Attention, Call, Checkpoint, Layers, Locking, Loss, Phase, Terms
+from harness.model.anchors import GIVEN, draft_tokens, label_slots, sample_anchors
 from harness.model.drafter import Attend, Drafter, RunLayer
 from harness.model.target import Borrowed
+from harness.numerics import Convention
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -54,63 +55,93 @@ class Blocks:
     labels: Tensor
     weights: Tensor
 
+    @property
+    def tensors(self) -> tuple[Tensor, ...]:
+        """All of them, as ``from_tensors`` takes them."""
+        return self.anchors, self.keep, self.tokens, self.labels, self.weights
+
+    @classmethod
+    def from_tensors(cls, *tensors: Tensor) -> Blocks:
+        """The inverse of ``tensors``."""
+        anchors, keep, tokens, labels, weights = tensors
+        return cls(anchors=anchors, keep=keep, tokens=tokens, labels=labels, weights=weights)
+
 
 def draw_blocks(
-    batch: Batch, shape: DrafterShape, mask_token: int, generator: torch.Generator
+    batch: Batch,
+    shape: DrafterShape,
+    mask_token: int,
+    generator: torch.Generator,
+    convention: Convention = GIVEN,
 ) -> Blocks:
     """Fresh draft blocks for ``batch``; the generator is the only source of chance."""
     anchors, keep = sample_anchors(batch.loss_mask, shape.anchors, generator)
     labels, weights = label_slots(
-        batch.input_ids, batch.loss_mask, anchors, keep, shape.block, shape.gamma
+        batch.input_ids, batch.loss_mask, anchors, keep, shape.block, shape.gamma, convention
     )
     tokens = draft_tokens(batch.input_ids, anchors, mask_token, shape.block)
     return Blocks(anchors=anchors, keep=keep, tokens=tokens, labels=labels, weights=weights)
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Gear:
+    """The live parts that one drafter's forward goes through."""
+
+    attention: Attention
+    checkpoint: Checkpoint
+    loss: Loss
+    locking: Locking
+    layers: Layers
+    convention: Convention = GIVEN
+
+
 def draft_terms(
     drafter: Drafter,
     borrowed: Borrowed,
-    batch: Batch,
+    features: Tensor,
+    blocks: Blocks,
     *,
-    generator: torch.Generator,
-    preset: Preset,
-    attention: Attention,
-    checkpoint: Checkpoint,
-    loss: Loss,
-    locking: Locking,
+    gear: Gear,
     index: int,
 ) -> Terms:
-    """Forward pass of drafter number ``index`` on ``batch``; loss = numerator / denominator.
+    """Forward of drafter number ``index`` on ``blocks``; loss = numerator / denominator.
 
-    All tensors live on the drafter's device. Slot 0 predicts nothing and is dropped before the
-    loss, which therefore sees [b, N, B - 1, h].
+    All tensors live on the drafter's device. Slots that predict nothing are dropped before the
+    loss, so that it never computes their logits.
     """
-    blocks = draw_blocks(batch, preset.drafter, borrowed.mask_token, generator)
-    plan = attention.plan(blocks.anchors, blocks.keep, batch.context, preset.drafter.block)
+    context = features.shape[1]
+    plan = gear.attention.plan(blocks.anchors, blocks.keep, context, drafter.shape.block)
 
     def attend(phase: Phase, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
         key = (tuple(q.shape), tuple(k.shape), torch.is_grad_enabled())
         call = Call(site="attention", drafter=index, phase=phase, key=key)
-        return locking.around(call, lambda: attention.attend(q, k, v, plan))
+        return gear.locking.around(call, lambda: gear.attention.attend(q, k, v, plan))
 
     hidden = draft_hidden(
-        drafter, borrowed, batch, blocks, attend=attend, run_layer=checkpoint.layer
-    )
-    return loss.terms(
-        hidden[:, :, 1:], blocks.labels[:, :, 1:], blocks.weights[:, :, 1:],
-        borrowed.head, checkpoint,
+        drafter, borrowed, features, blocks, attend=attend, run_layer=gear.checkpoint.layer,
+        layers=gear.layers,
+    )  # fmt: skip
+    first = gear.convention.first
+    return gear.loss.terms(
+        hidden[:, :, first:], blocks.labels[:, :, first:], blocks.weights[:, :, first:],
+        borrowed.head, gear.checkpoint,
     )  # fmt: skip
 
 
 def draft_hidden(
     drafter: Drafter,
     borrowed: Borrowed,
-    batch: Batch,
+    features: Tensor,
     blocks: Blocks,
     *,
     attend: Attend,
     run_layer: RunLayer,
+    layers: Layers | None = None,
 ) -> Tensor:
     """The drafter's output [b, N, B, h] for ``blocks``, ready for the borrowed head."""
     noise = borrowed.embed(blocks.tokens)
-    return drafter(batch.features, noise, blocks.anchors, attend=attend, run_layer=run_layer)
+    if layers is None:
+        return drafter(features, noise, blocks.anchors, attend=attend, run_layer=run_layer)
+    return layers.hidden(
+        drafter, features, noise, blocks.anchors, attend=attend, run_layer=run_layer
+    )

@@ -8,8 +8,8 @@ import pytest
 import torch
 from torch import Tensor
 
+from harness.chunks import chunk_terms
 from harness.contracts import Checkpoint, Phase
-from harness.loss.chunked import chunk_terms
 from harness.parts import make
 from tests.conformance.folder import names, usable
 

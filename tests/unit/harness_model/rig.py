@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -13,13 +14,14 @@ from harness.checkpoint.off import Off
 from harness.config import DrafterShape, Preset
 from harness.contracts import Attention, Phase
 from harness.data import language, rows
+from harness.layers.plain import Plain
 from harness.locking.none import NoLock
 from harness.loss.chunked import Chunked
 from harness.model.cache import KeyValues
 from harness.model.drafter import Drafter, build_drafter
 from harness.model.mask import dense_mask
 from harness.model.target import Borrowed, Target
-from harness.model.training import Batch, Blocks, draft_hidden, draft_terms
+from harness.model.training import Batch, Blocks, Gear, draft_hidden, draft_terms, draw_blocks
 from harness.recipes.tiny import preset as tiny
 
 # Random weights, two draft layers: for what holds without training.
@@ -85,6 +87,18 @@ def train(
     return Trained(drafter=drafter, first_loss=losses[0], last_loss=sum(losses[-10:]) / 10)
 
 
+def plain_gear(preset: Preset, **other: Any) -> Gear:
+    """Parts with nothing special about them, but for the ``other`` ones."""
+    usual = {
+        "attention": Dense(),
+        "checkpoint": Off(),
+        "loss": Chunked(preset),
+        "locking": NoLock(),
+        "layers": Plain(),
+    }
+    return Gear(**{**usual, **other})
+
+
 def terms_loss(
     drafter: Drafter,
     borrowed: Borrowed,
@@ -93,18 +107,9 @@ def terms_loss(
     generator: torch.Generator,
     attention: Attention | None = None,
 ) -> Tensor:
-    terms = draft_terms(
-        drafter,
-        borrowed,
-        batch,
-        generator=generator,
-        preset=preset,
-        attention=attention or Dense(),
-        checkpoint=Off(),
-        loss=Chunked(preset),
-        locking=NoLock(),
-        index=0,
-    )
+    blocks = draw_blocks(batch, preset.drafter, borrowed.mask_token, generator)
+    gear = plain_gear(preset, attention=attention or Dense())
+    terms = draft_terms(drafter, borrowed, batch.features, blocks, gear=gear, index=0)
     return terms.numerator / terms.denominator
 
 
@@ -118,8 +123,8 @@ def hidden_of(
         return attention.attend(q, k, v, plan)
 
     return draft_hidden(
-        drafter, borrowed, batch, blocks, attend=attend, run_layer=Off().layer
-    )  # fmt: skip
+        drafter, borrowed, batch.features, blocks, attend=attend, run_layer=Off().layer
+    )
 
 
 def decoded_view(drafter: Drafter, borrowed: Borrowed, batch: Batch, blocks: Blocks) -> Tensor:

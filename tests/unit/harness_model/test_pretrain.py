@@ -76,7 +76,7 @@ def test_of_several_who_ask_at_once_one_trains(
 ) -> None:
     began, go, trained = threading.Event(), threading.Event(), []
 
-    def slow(preset: object, device: torch.device) -> torch.nn.Module:
+    def slow(preset: object, device: torch.device, text: object) -> torch.nn.Module:
         began.set()
         assert go.wait(30)
         trained.append(threading.get_ident())

@@ -8,13 +8,11 @@ import pytest
 import torch
 
 from harness.attention.dense import Dense
-from harness.checkpoint.off import Off
 from harness.contracts import Call, Phase
-from harness.loss.chunked import Chunked
 from harness.model.drafter import build_drafter
 from harness.model.target import Target
 from harness.model.training import draft_terms, draw_blocks
-from tests.unit.harness_model.rig import batch_of, hidden_of, raw
+from tests.unit.harness_model.rig import batch_of, hidden_of, plain_gear, raw
 
 T = TypeVar("T")
 
@@ -37,19 +35,9 @@ def test_the_terms_are_the_specified_sums_and_attention_goes_through_locking(
 ) -> None:
     borrowed, batch = raw_target.borrowed, batch_of(raw_target, raw, seed=6, index=0)
     drafter, locking = build_drafter(raw, seed=1, device="cpu"), Listening()
-    terms = draft_terms(
-        drafter,
-        borrowed,
-        batch,
-        generator=torch.Generator().manual_seed(8),
-        preset=raw,
-        attention=Dense(),
-        checkpoint=Off(),
-        loss=Chunked(raw),
-        locking=locking,
-        index=5,
-    )
     blocks = draw_blocks(batch, raw.drafter, 63, torch.Generator().manual_seed(8))
+    gear = plain_gear(raw, locking=locking)
+    terms = draft_terms(drafter, borrowed, batch.features, blocks, gear=gear, index=5)
     hidden = hidden_of(drafter, borrowed, batch, blocks, Dense())
     surprise = -(hidden @ borrowed.head.T).log_softmax(-1)
     numerator = denominator = count = 0.0

@@ -1,0 +1,97 @@
+"""Options of a sweep that say what is trained on what, and the settings they become."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from fxrace.errors import UsageError
+from fxrace.records.trial import Setting
+
+TEXTS = ("phrase", "zipf", "stdlib")
+TOKENS = (".npy", ".bin", ".jsonl")
+USUAL: Mapping[str, Setting] = {
+    "data": TEXTS[0],
+    "model": "",
+    "fail_fast": False,
+    "kernel_options": "",
+}
+
+_OPTIONS = (
+    click.option(
+        "--data",
+        default=TEXTS[0],
+        show_default=True,
+        metavar="NAME|FILE",
+        help="What is read: phrase, zipf, stdlib, or your tokens in .npy, .bin or .jsonl.",
+    ),
+    click.option(
+        "--target",
+        "model",
+        type=click.Path(path_type=Path),
+        default=None,
+        metavar="DIR",
+        help="Your own target: a Hugging Face folder, loaded through transformers.",
+    ),
+    click.option(
+        "--kernel-options",
+        default="",
+        metavar="NAME=N,...",
+        help="Kernel options of compiled flex_attention.",
+    ),
+    click.option(
+        "--fail-fast/--no-fail-fast",
+        default=False,
+        show_default=True,
+        help="Let a drafter that fails stop the others, even those that do not need it.",
+    ),
+)
+
+
+def options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Adds these options to a command."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def settings(given: Mapping[str, Any]) -> dict[str, Setting]:
+    """What differs from the usual, so that the usual changes no trial's digest.
+
+    Raises UsageError for a file or folder that is not there or of no known kind.
+    """
+    found: dict[str, Setting] = {
+        "data": _data(given["data"]),
+        "model": _model(given["model"]),
+        "fail_fast": given["fail_fast"],
+        "kernel_options": given["kernel_options"],
+    }
+    return {name: value for name, value in found.items() if value != USUAL[name]}
+
+
+def _data(given: str) -> str:
+    if given in TEXTS:
+        return given
+    path = Path(given)
+    if path.suffix not in TOKENS:
+        raise UsageError(
+            f"--data {given} is none of {', '.join(TEXTS)}",
+            remedy=f"or give a file that ends in {', '.join(TOKENS)}",
+        )
+    if not path.is_file():
+        raise UsageError(f"--data {given}: there is no such file")
+    return str(path.absolute())
+
+
+def _model(given: Path | None) -> str:
+    if given is None:
+        return ""
+    if not (given / "config.json").is_file():
+        raise UsageError(
+            f"--target {given} holds no config.json",
+            remedy="give a folder that transformers can load",
+        )
+    return str(given.absolute())

@@ -1,0 +1,3 @@
+"""Whether a step is replayed as a CUDA graph. One file per value."""
+
+AXIS = "Whether a step is replayed as a CUDA graph"

@@ -1,0 +1,17 @@
+"""Forward and backward captured once per drafter and row length, then replayed.
+
+Captured in thread-local error mode, so that what other threads launch meanwhile does not spoil
+it. The first two steps of a length run live: they compile what the third captures.
+"""
+
+from __future__ import annotations
+
+from fxrace.probe.part import Part
+from harness.graphs import Captured, needs_cuda
+
+
+def build() -> Captured:
+    return Captured()
+
+
+part = Part(build=build, refuse=needs_cuda)

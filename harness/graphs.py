@@ -1,0 +1,84 @@
+"""Running a step's forward and backward live, or as a CUDA graph with static buffers.
+
+A replay runs no Python: no trace, no compile and no lock of the loop happens in it, which is why
+it may only begin once everything it needs is compiled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+Work = Callable[..., tuple[Tensor, ...]]
+LIVE_FIRST = 2
+"""Steps of a shape that run live: the first compiles, the second shows that nothing is left."""
+
+
+def needs_cuda(device_type: str) -> str | None:
+    """The refusal of parts that capture."""
+    return None if device_type == "cuda" else "CUDA graphs need a GPU"
+
+
+class Live:
+    """Calls the work. ``mode`` is for ``torch.compile``."""
+
+    def __init__(self, mode: str | None) -> None:
+        self.mode = mode
+
+    def run(
+        self,
+        key: tuple[Any, ...],  # noqa: ARG002 - every shape alike
+        inputs: tuple[Tensor, ...],
+        work: Work,
+        module: nn.Module,  # noqa: ARG002
+    ) -> tuple[Tensor, ...]:
+        return work(*inputs)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Recording:
+    graph: torch.cuda.CUDAGraph
+    inputs: tuple[Tensor, ...]
+    outputs: tuple[Tensor, ...]
+    gradients: tuple[Tensor, ...]
+
+
+class Captured:
+    """One graph per key. Gradients are written by the graph into buffers of its own."""
+
+    mode = None
+
+    def __init__(self) -> None:
+        self._seen: dict[tuple[Any, ...], int] = {}
+        self._recordings: dict[tuple[Any, ...], _Recording] = {}
+
+    def run(
+        self, key: tuple[Any, ...], inputs: tuple[Tensor, ...], work: Work, module: nn.Module
+    ) -> tuple[Tensor, ...]:
+        seen = self._seen[key] = self._seen.get(key, 0) + 1
+        if seen <= LIVE_FIRST:
+            return work(*inputs)
+        if key not in self._recordings:
+            self._recordings[key] = _captured(inputs, work, module)
+        recording = self._recordings[key]
+        torch._foreach_copy_(list(recording.inputs), list(inputs))
+        recording.graph.replay()
+        for weight, gradient in zip(module.parameters(), recording.gradients, strict=True):
+            weight.grad = gradient
+        return tuple(output.clone() for output in recording.outputs)
+
+
+def _captured(inputs: tuple[Tensor, ...], work: Work, module: nn.Module) -> _Recording:
+    static = tuple(given.clone() for given in inputs)
+    for weight in module.parameters():
+        weight.grad = None  # so that backward makes them in the graph's own memory
+    graph = torch.cuda.CUDAGraph()
+    torch.cuda.synchronize()
+    with torch.cuda.graph(graph, capture_error_mode="thread_local"):
+        outputs = work(*static)
+    gradients = tuple(weight.grad for weight in module.parameters())
+    return _Recording(graph=graph, inputs=static, outputs=outputs, gradients=gradients)

@@ -1,0 +1,3 @@
+"""Which token a draft slot predicts. One file per value."""
+
+AXIS = "Which token a draft slot predicts"

@@ -1,0 +1,110 @@
+"""Head, cross entropy and its gradient in one go, chunk by chunk, in forward: two head products.
+
+Legal because the head is frozen: all that backward needs is d numerator / d hidden, which is
+known once a chunk's logits are. Nothing of the loss is run again, so nothing of it can trace or
+compile in backward, and logits live for one chunk. On a GPU softmax and gradient are compiled.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from fxrace.probe.part import Part
+from harness.chunks import split
+from harness.compiling import Run, at_home, compiled
+from harness.config import Preset
+from harness.contracts import Checkpoint, Phase, Terms
+from harness.numerics import Objective
+from harness.objective.decayed import Decayed
+
+
+class FusedLinearCE:
+    """The checkpoint part is not asked: there is nothing to recompute."""
+
+    recomputes = False
+
+    def __init__(
+        self,
+        preset: Preset,
+        objective: Objective | None = None,
+        device: torch.device | None = None,
+        run: Run = at_home,
+    ) -> None:
+        self._blocks, self._objective = preset.chunk_blocks, objective or Decayed()
+        self._run = run
+        on_gpu = device is not None and device.type == "cuda"
+        self._shares: Any = compiled(shares, device) if device is not None and on_gpu else shares
+
+    def terms(
+        self,
+        hidden: Tensor,
+        labels: Tensor,
+        weights: Tensor,
+        head: Tensor,
+        checkpoint: Checkpoint,  # noqa: ARG002 - nothing is run twice
+    ) -> Terms:
+        """Sums over all chunks; see ``harness.contracts.Loss`` for the shapes."""
+        numerator, denominator, correct, count = _InForward.apply(
+            self, hidden, labels, weights, head
+        )
+        return Terms(numerator=numerator, denominator=denominator, correct=correct, count=count)
+
+    def chunk(
+        self, hidden: Tensor, labels: Tensor, weights: Tensor, head: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """The four figures as one vector, and d numerator / d hidden."""
+        key = ("shares", tuple(hidden.shape))
+        logits = torch.nn.functional.linear(hidden, head)
+        figures, pull = self._run(
+            "loss",
+            Phase.FORWARD,
+            key,
+            lambda: self._shares(logits, labels, weights, self._objective),
+        )
+        return figures, pull @ head
+
+
+class _InForward(torch.autograd.Function):  # type: ignore[misc]
+    @staticmethod
+    def forward(ctx: Any, loss: FusedLinearCE, *tensors: Tensor) -> tuple[Tensor, ...]:
+        hidden, labels, weights, head = tensors
+        gradient = torch.empty_like(hidden, memory_format=torch.contiguous_format)
+        total = torch.zeros(4, device=hidden.device)
+        for pull, *(h, y, w) in split(loss._blocks, gradient, hidden, labels, weights):
+            figures, mine = loss.chunk(h, y, w, head)
+            total += figures
+            pull.copy_(mine)
+        ctx.save_for_backward(gradient)
+        numerator, denominator, correct, count = total.unbind()
+        ctx.mark_non_differentiable(denominator, correct, count)
+        return numerator, denominator, correct, count
+
+    @staticmethod
+    def backward(ctx: Any, upstream: Tensor, *unused: Tensor) -> Any:  # noqa: ARG004
+        (gradient,) = ctx.saved_tensors
+        return None, gradient * upstream.to(gradient.dtype), None, None, None
+
+
+def shares(
+    logits: Tensor, labels: Tensor, weights: Tensor, objective: Objective
+) -> tuple[Tensor, Tensor]:
+    """(numerator, denominator, correct, count) fp32 [4], and d numerator / d logits."""
+    wide = logits.float()
+    total = wide.logsumexp(dim=-1, keepdim=True)
+    chosen = labels[..., None]
+    entropy = (total - wide.gather(-1, chosen))[..., 0]
+    counted = objective.weigh(entropy, weights)
+    truth = torch.arange(logits.shape[-1], device=logits.device) == chosen
+    pull = ((wide - total).exp() - truth.float()) * counted[..., None]
+    supervised = weights > 0
+    correct = (wide.argmax(dim=-1) == labels) & supervised
+    figures = (
+        (entropy * counted).sum(), counted.sum(), correct.sum().float(), supervised.sum().float(),
+    )  # fmt: skip
+    return torch.stack(figures), pull.to(logits.dtype)
+
+
+part = Part(build=FusedLinearCE)

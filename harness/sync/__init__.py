@@ -1,0 +1,3 @@
+"""What drafters share while they train. One file per value."""
+
+AXIS = "What drafters share while they train"

@@ -1,0 +1,195 @@
+"""One drafter step on one GPU: the harness's fast path, or any other of its parts.
+
+``python -m tests.benchmarks.drafter_step [--preset paper_8b] [--context 3072] [--anchors 512]``
+prints one JSON line per subject: median and range of forward + backward in milliseconds, context
+tokens, draft slots and anchors per second, TFLOP/s, MFU, HFU, peak memory measured and predicted;
+first the matrix ceiling of this device in the same run. Features lie in memory, weights are random.
+
+``--table`` runs the three shapes of the published table. ``--loss``, ``--layers``, ``--attention``,
+``--graphs``, ``--kernel-options`` choose parts (comma-separated lists run every combination), and
+``--whole`` adds the optimizer, to be compared with the bare step.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import torch
+
+from fxrace.probe.recorder import Recorder
+from harness import flops, parts
+from harness.assembly import Shared, Workshop
+from harness.config import DEFAULT_KNOBS, Plan, Preset
+from harness.counters import Counters
+from harness.devices import devices_of, peak_flops, place
+from harness.figures import recomputed
+from harness.memory import predicted
+from harness.model.target import Borrowed
+from harness.model.training import Batch
+from harness.step import Drafting
+
+WARM, TIMED = 5, 20
+TABLE = (("paper_8b", 3072, 512), ("paper_4b", 3072, 512), ("paper_8b", 550, 256))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Subject:
+    """What is timed: a preset at one shape, with these parts."""
+
+    preset: Preset
+    knobs: dict[str, str]
+    options: str
+    whole: bool
+
+
+def ceiling(device: str) -> float:
+    """FLOP/s of a large bf16 (fp32 on the CPU) matrix product on this device, right now."""
+    on_gpu = device.startswith("cuda")
+    size = 8192 if on_gpu else 512
+    dtype = torch.bfloat16 if on_gpu else torch.float32
+    a, b = (torch.randn(size, size, device=device, dtype=dtype) for _ in range(2))
+    seconds = sorted(timed(lambda: a @ b, device, 10))
+    return 2.0 * size**3 / seconds[len(seconds) // 2]
+
+
+def timed(work: Callable[[], Any], device: str, count: int) -> list[float]:
+    """Seconds of each of ``count`` runs after a few that do not count."""
+    seconds = []
+    for number in range(WARM + count):
+        settled(device)
+        began = time.perf_counter()
+        work()
+        settled(device)
+        if number >= WARM:
+            seconds.append(time.perf_counter() - began)
+    return seconds
+
+
+def settled(device: str) -> None:
+    if device.startswith("cuda"):
+        torch.cuda.synchronize(device)
+
+
+def drafting(subject: Subject, plan: Plan, recorder: Recorder) -> tuple[Drafting, Batch, Any]:
+    """A drafter with random borrowed matrices and one batch of random features."""
+    chosen = parts.select(subject.knobs)
+    workshop = Workshop(subject.knobs, chosen, recorder)
+    shared = Shared(workshop=workshop, plan=plan, counters=Counters(recorder))
+    device, target = plan.drafter_devices[0], plan.preset.target
+    dtype, _ = shared.precision.dtypes(plan.device_type)
+    generator = torch.Generator(device).manual_seed(0)
+
+    def random(*shape: int) -> torch.Tensor:
+        made = torch.empty(shape, device=device, dtype=dtype)
+        return made.normal_(0.0, shape[-1] ** -0.5, generator=generator)
+
+    lent = Borrowed(
+        embedding=random(target.vocab, target.hidden),
+        head=random(target.vocab, target.hidden),
+        mask_token=target.vocab - 1,
+    )
+    _, made = shared.drafting(0, lent)
+    context, rows = plan.preset.contexts[0], plan.preset.rows
+    batch = Batch(
+        input_ids=torch.randint(0, target.vocab - 1, (rows, context)).to(device),
+        loss_mask=torch.ones(rows, context, dtype=torch.bool, device=device),
+        features=random(rows, context, plan.preset.drafter.captures * target.hidden),
+    )
+    again = recomputed(workshop.make("checkpoint"), workshop.make("loss", plan.preset))
+    return made, batch, again
+
+
+def measure(subject: Subject, device: str) -> dict[str, Any]:
+    """The figures of one subject."""
+    plan = replace(
+        place(subject.preset, (device,), targets=1, drafters=1, seed=0, steps=10**6, freeze=False),
+        kernel_options=subject.options,
+    )
+    preset, context = plan.preset, plan.preset.contexts[0]
+    with TemporaryDirectory() as folder:
+        recorder = Recorder(Path(folder) / "events.jsonl")
+        made, batch, again = drafting(subject, plan, recorder)
+        numbers = itertools.count()
+
+        def step() -> None:
+            if subject.whole:
+                made.train(batch, next(numbers))
+            else:
+                made._backward(batch, torch.Generator().manual_seed(next(numbers)))
+                made._updates.drop()
+
+        if device.startswith("cuda"):
+            torch.cuda.reset_peak_memory_stats(device)
+        seconds = sorted(timed(step, device, TIMED))
+        recorder.close()
+    median, peak = seconds[len(seconds) // 2], peak_flops([device])
+    work = flops.step_flops(preset, context)
+    hard = flops.hardware_flops(preset, context, again)
+    on_gpu = device.startswith("cuda")
+    return {
+        "preset": preset.name, "context": context, "anchors": preset.drafter.anchors,
+        "rows": preset.rows, "whole_step": subject.whole, "kernel_options": subject.options,
+        **{axis: subject.knobs[axis] for axis in ("attention", "layers", "loss", "cudagraphs")},
+        "step_ms": median * 1e3, "step_ms_low": seconds[1] * 1e3, "step_ms_high": seconds[-2] * 1e3,
+        "context_tokens_per_s": preset.rows * context / median,
+        "draft_slots_per_s": preset.rows * preset.slots_per_row / median,
+        "anchors_per_s": preset.rows * preset.drafter.anchors / median,
+        "tflops": work / median / 1e12,
+        "mfu": work / median / peak if peak else None,
+        "hfu": hard / median / peak if peak else None,
+        "peak_memory_bytes": torch.cuda.max_memory_allocated(device) if on_gpu else None,
+        "predicted_memory_bytes": predicted(preset, width=2 if on_gpu else 4).drafter,
+    }  # fmt: skip
+
+
+def subjects(asked: argparse.Namespace) -> Iterator[Subject]:
+    """Every shape with every combination of parts that was asked for."""
+    shapes = TABLE if asked.table else ((asked.preset, asked.context, asked.anchors),)
+    axes = ("attention", "layers", "loss", "cudagraphs")
+    chosen = [getattr(asked, axis).split(",") for axis in axes]
+    for (name, context, anchors), values in itertools.product(shapes, itertools.product(*chosen)):
+        preset = parts.load_preset(name)
+        shape = replace(preset.drafter, anchors=anchors or preset.drafter.anchors)
+        yield Subject(
+            preset=replace(
+                preset, drafter=shape, contexts=(context or preset.contexts[0],),
+                rows=asked.rows or preset.rows,
+            ),
+            knobs={**DEFAULT_KNOBS, **dict(zip(axes, values, strict=True))},
+            options=asked.kernel_options,
+            whole=asked.whole,
+        )  # fmt: skip
+
+
+def main(arguments: list[str]) -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--device", default="cuda", choices=["cuda", "cpu"])
+    parser.add_argument("--preset", default="paper_8b")
+    parser.add_argument("--context", type=int, default=0)
+    parser.add_argument("--anchors", type=int, default=0)
+    parser.add_argument("--rows", type=int, default=0)
+    parser.add_argument("--attention", default="flex_isolated")
+    parser.add_argument("--layers", default="compiled")
+    parser.add_argument("--loss", default="fused_linear_ce")
+    parser.add_argument("--graphs", dest="cudagraphs", default="off")
+    parser.add_argument("--kernel-options", default="")
+    parser.add_argument("--table", action="store_true")
+    parser.add_argument("--whole", action="store_true")
+    asked = parser.parse_args(arguments)
+    (device, *_) = devices_of(asked.device)
+    print(json.dumps({"ceiling_tflops": ceiling(device) / 1e12, "torch": torch.__version__}))
+    for subject in subjects(asked):
+        print(json.dumps(measure(subject, device)), flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

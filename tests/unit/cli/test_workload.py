@@ -1,0 +1,52 @@
+"""What is trained on what: checked before anything starts, and in no digest where it is usual."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fxrace.commands import _plan, _workload
+from fxrace.errors import UnknownPart, UsageError
+
+USUAL: dict[str, Any] = {
+    "data": "phrase", "model": None, "fail_fast": False, "kernel_options": "",
+}  # fmt: skip
+
+
+def test_the_usual_changes_no_digest() -> None:
+    assert _workload.settings(USUAL) == {}
+
+
+def test_what_is_given_is_set(tmp_path: Path) -> None:
+    tokens, model = tmp_path / "t.bin", tmp_path / "model"
+    tokens.write_bytes(b"12")
+    model.mkdir()
+    (model / "config.json").write_text("{}")
+    given = {"data": str(tokens), "model": model, "fail_fast": True, "kernel_options": "A=1"}
+    assert _workload.settings(given) == {
+        "data": str(tokens), "model": str(model), "fail_fast": True, "kernel_options": "A=1",
+    }  # fmt: skip
+    assert _workload.settings({**USUAL, "data": "stdlib"}) == {"data": "stdlib"}
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"data": "nonsense"},
+        {"data": "missing.bin"},
+        {"data": "missing.txt"},
+        {"model": Path("no_such_folder")},
+    ],
+)
+def test_what_is_not_there_is_a_usage_error(wrong: dict[str, Any]) -> None:
+    with pytest.raises(UsageError):
+        _workload.settings({**USUAL, **wrong})
+
+
+def test_presets_may_be_written_with_hyphens() -> None:
+    assert _plan.preset_named("paper-8b") == "paper_8b"
+    assert _plan.preset_named("tiny") == "tiny"
+    with pytest.raises(UnknownPart):
+        _plan.preset_named("paper-9b")
