@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from fxrace.records.baseline import Baseline
 from fxrace.records.claims import ClaimsDocument
 from fxrace.records.doctor import DoctorDocument
 from fxrace.records.document import DumpDocument, ReplayDocument, RunDocument, SweepDocument
@@ -33,6 +34,7 @@ DOCUMENTS: Mapping[str, type] = {
     "explore": ExploreDocument,
     "claims": ClaimsDocument,
     "replay_token": TokenDocument,
+    "baseline": Baseline,
 }
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
