@@ -38,7 +38,9 @@ class Bench:
     """Where programs are played. Use ``bench()``; remembers the references of the last programs."""
 
     workers: Workers
-    _known: dict[ThreadProgram, tuple[Program, tuple[Ended, ...], str]] = field(default_factory=dict)
+    _known: dict[ThreadProgram, tuple[Program, tuple[Ended, ...], str]] = field(
+        default_factory=dict
+    )
 
     def compare(self, made: ThreadProgram, chooser: Chooser) -> Compared:
         """One schedule against running serially."""
@@ -68,7 +70,9 @@ class Bench:
                 return first.ended, f"{odd.thread} alone: {error}"
             if run.deviations:
                 return first.ended, f"alone it leaves {run.deviations[0].state} changed"
-            if not all(alike(a.result, b.result) for a, b in zip(run.ended, first.ended, strict=True)):
+            if not all(
+                alike(a.result, b.result) for a, b in zip(run.ended, first.ended, strict=True)
+            ):
                 return first.ended, "alone it does not end the same way twice"
         return first.ended, ""
 

@@ -36,7 +36,9 @@ SMALLER = Budget(schedules=60, seconds=15.0)
 SMALLER_S = 60.0
 
 
-def hunt(one: Bench, *, seconds: float, first: int, known: Sequence[str], cost: str) -> dict[str, Any]:
+def hunt(
+    one: Bench, *, seconds: float, first: int, known: Sequence[str], cost: str
+) -> dict[str, Any]:
     """Rounds until the time is up. Returns what was tried and every new cause, minimised."""
     began, found, rounds = time.monotonic(), list[dict[str, Any]](), list[dict[str, Any]]()
     until = began + seconds
@@ -132,7 +134,9 @@ def _fewer_switches(one: Bench, program: Program, played: Played, wanted: str) -
 
 def _cause(one: Bench, program: Program, played: Played, *, again: bool) -> str:
     reference = explore(program, one.workers.play, budget=Budget(schedules=1), same=alike).reference
-    now = one.workers.play(program, token.Replay(token.decisions(played.steps))) if again else played
+    now = (
+        one.workers.play(program, token.Replay(token.decisions(played.steps))) if again else played
+    )
     cause = cause_of(now, reference, alike)
     return "" if cause is None else cause.fingerprint
 

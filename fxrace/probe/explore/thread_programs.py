@@ -30,8 +30,9 @@ class ThreadProgram:
     @property
     def smaller(self) -> tuple[ThreadProgram, ...]:
         """The same without one operation; a thread is never left without any."""
+        every = self.threads
         return tuple(
-            ThreadProgram(threads=(*self.threads[:n], (*ops[:k], *ops[k + 1 :]), *self.threads[n + 1 :]))
+            ThreadProgram(threads=(*every[:n], (*ops[:k], *ops[k + 1 :]), *every[n + 1 :]))
             for n, ops in enumerate(self.threads)
             for k in range(len(ops))
             if len(ops) > 1
