@@ -46,6 +46,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--fxrace-replay", dest="fxrace_replay", default=None, metavar="TOKEN",
         help="play this one schedule of the test that it belongs to",
     )  # fmt: skip
+    group.addoption(
+        "--fxrace-update-baseline", dest="fxrace_update", action="store_true",
+        help="write what this run shows into the file of --fxrace-baseline",
+    )  # fmt: skip
     for name, shape, text in _OPTIONS:
         option = f"--fxrace-{name.replace('_', '-')}"
         group.addoption(option, dest=f"fxrace_{name}", default=None, metavar=shape, help=text)

@@ -19,6 +19,7 @@ from fxrace.records.doctor import DoctorDocument
 from fxrace.records.document import DumpDocument, ReplayDocument, RunDocument, SweepDocument
 from fxrace.records.exploration import ExploreDocument, TokenDocument
 from fxrace.records.repro import BisectDocument, ReproDocument
+from fxrace.records.testing import PytestDocument
 
 T = TypeVar("T")
 
@@ -34,6 +35,7 @@ DOCUMENTS: Mapping[str, type] = {
     "explore": ExploreDocument,
     "claims": ClaimsDocument,
     "replay_token": TokenDocument,
+    "pytest": PytestDocument,
     "baseline": Baseline,
 }
 DIALECT = "https://json-schema.org/draft/2020-12/schema"

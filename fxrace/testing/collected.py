@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 import msgspec
 import pytest
 
-from fxrace.core.baseline import shown_in
+from fxrace.core.baseline import EMPTY, shown_in
+from fxrace.pipeline import hazards
 from fxrace.records import wire
 from fxrace.records.baseline import Baseline
 from fxrace.records.document import FindingRow
+from fxrace.records.repro import ReproRow
 from fxrace.records.testing import Became, JudgedTest, PytestDocument
 from fxrace.testing import telling
+from fxrace.testing.settings import Settings
 
 SCHEMA, SCHEMA_VERSION = "fxrace.pytest", 1
 
@@ -25,11 +27,12 @@ class Collected:
 
     tests: dict[str, list[JudgedTest]] = field(default_factory=dict)
     rows: dict[str, dict[str, FindingRow]] = field(default_factory=dict)
+    results: dict[str, ReproRow] = field(default_factory=dict)
     where: dict[str, tuple[str, int]] = field(default_factory=dict)
     left_out: int = 0
 
     def add(
-        self, tests: Sequence[JudgedTest], rows: Sequence[FindingRow],
+        self, tests: Sequence[JudgedTest], rows: Sequence[FindingRow], results: Sequence[ReproRow],
         location: tuple[str, int | None, str],
     ) -> None:  # fmt: skip
         """What one test's report carries."""
@@ -37,6 +40,7 @@ class Collected:
             self.tests[test.test] = list(tests)
             self.rows[test.test] = {row.fingerprint: row for row in rows}
             self.where[test.test] = (location[0], (location[1] or 0) + 1)
+        self.results |= {row.slug: row for row in results}
 
     @property
     def judged(self) -> tuple[JudgedTest, ...]:
@@ -55,9 +59,6 @@ class Collected:
                 found[print_] = replace(first, trials=trials)
         return tuple(sorted(found.values(), key=lambda row: (row.tier.value, row.fingerprint)))
 
-    def summary(self, seed: int) -> list[str]:
-        return telling.summary(self.judged, self.findings, seed)
-
     def annotations(self) -> list[str]:
         """One per test that failed and cause."""
         return [
@@ -75,27 +76,33 @@ class Collected:
             torch=torch,
             mode=mode,
             seed=seed,
-            complete=complete and not self.left_out,
+            complete=complete,
             tests=self.judged,
             findings=self.findings,
+            results=tuple(row for _, row in sorted(self.results.items())),
+            hazards=tuple(one for one in hazards() if one.slug in self.results),
         )
 
-    def write(self, path: Path, *, mode: str, seed: int, torch: str, complete: bool) -> None:
-        """Raises pytest.UsageError where the file cannot be written."""
-        document = self.document(mode=mode, seed=seed, torch=torch, complete=complete)
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(wire.pretty(document) + "\n", encoding="utf-8")
-        except OSError as error:
-            raise pytest.UsageError(f"--fxrace-report: {path} cannot be written: {error}") from None
 
+def read_baseline(settings: Settings) -> Baseline | None:
+    """What ``--fxrace-baseline`` names; nothing known where it is to be written first.
 
-def known_in(path: Path | None) -> frozenset[str]:
-    """The fingerprints of a baseline file. Raises pytest.UsageError."""
+    Raises pytest.UsageError.
+    """
+    path = settings.baseline
     if path is None:
-        return frozenset()
+        if settings.update:
+            raise pytest.UsageError("--fxrace-update-baseline: name the file: --fxrace-baseline")
+        return None
+    if settings.update and not path.exists():
+        return EMPTY
     try:
-        baseline = wire.decode(Baseline, path.read_bytes())
+        return wire.decode(Baseline, path.read_bytes())
     except (OSError, msgspec.DecodeError) as error:
         raise pytest.UsageError(f"--fxrace-baseline: {path} is no baseline: {error}") from None
-    return frozenset(entry.fingerprint for entry in baseline.entries if shown_in(entry))
+
+
+def known_in(baseline: Baseline | None) -> frozenset[str]:
+    """The fingerprints that are known."""
+    entries = () if baseline is None else baseline.entries
+    return frozenset(entry.fingerprint for entry in entries if shown_in(entry))

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from fxrace.core.attribute import slugs_of
+from fxrace.pipeline import hazards
 from fxrace.records.document import FindingRow
 from fxrace.records.exploration import PairVerdict
 from fxrace.records.finding import Tier
@@ -68,8 +70,8 @@ def _as_expected(
 
 
 def names(what: str, row: FindingRow) -> bool:
-    """True where ``what`` is the row's fingerprint or the slug of its hazard."""
-    return what in (row.fingerprint, row.hazard)
+    """True where ``what`` is the row's fingerprint, or a hazard that it may be called by."""
+    return what in (row.fingerprint, row.hazard) or what in slugs_of(row, hazards())
 
 
 def holds(known: Known, torch: str) -> bool:

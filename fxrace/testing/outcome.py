@@ -17,6 +17,7 @@ from fxrace.pipeline import attribute_rows
 from fxrace.records.document import FindingRow
 from fxrace.records.exploration import PairVerdict
 from fxrace.records.finding import Finding
+from fxrace.records.repro import ReproRow
 from fxrace.records.testing import Became, JudgedTest
 from fxrace.testing import telling
 from fxrace.testing.exploration import Result
@@ -29,6 +30,7 @@ class Tested:
 
     tests: list[JudgedTest] = field(default_factory=list)
     rows: list[FindingRow] = field(default_factory=list)
+    results: list[ReproRow] = field(default_factory=list)
 
     @property
     def tokens(self) -> tuple[str, ...]:
@@ -36,12 +38,14 @@ class Tested:
         return tuple(row.token for row in self.rows if row.token)
 
 
+#: Enough of an exploration's settings for its rows.
+_AS_SCHEDULED = {"strategy": "portfolio"}
 FOUND: pytest.StashKey[Tested] = pytest.StashKey()
 
 
 def rows_of(result: Result, nodeid: str) -> tuple[FindingRow, ...]:
     """The causes of an exploration, with the hazards they are of and pytest's replay line."""
-    found = explored_rows.findings([result.explored], {}, "")
+    found = explored_rows.findings([result.explored], _AS_SCHEDULED, "")
     return attribute_rows([
         replace(row, replay=telling.replay_line(nodeid, row.token), trials=(nodeid,))
         for row in found

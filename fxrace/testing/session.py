@@ -1,32 +1,28 @@
 """One pytest run that asked for fxrace: which tests are looked at how, and where it all goes.
 
-Under xdist every worker has one of these, and so has the controller; what workers find travels
-with the reports of tests, and only the controller tells it.
+What is found is kept with the test; telling it is the business of ``reporting``.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Generator
 from importlib.util import find_spec
 from typing import Any
 
-import msgspec
 import pytest
 
-from fxrace.records.document import FindingRow
-from fxrace.records.testing import JudgedTest
-from fxrace.testing import outcome, settings, spawned, telling
+from fxrace.testing import outcome, settings, spawned
 from fxrace.testing.bodies import replaced
-from fxrace.testing.collected import Collected, known_in
-from fxrace.testing.doors import Doors, torch_version
+from fxrace.testing.collected import known_in, read_baseline
+from fxrace.testing.doors import Doors
 from fxrace.testing.exploration import Subject
 from fxrace.testing.judging import Judged
+from fxrace.testing.reporting import Reporting
 from fxrace.testing.settings import Isolate, Mode
 from fxrace.testing.wanted import SKIP, Wanted, usual, wanted_of
 
 #: What the plugin manager knows it by; ``fxrace/pytest_plugin.py`` registers it.
-NAME = "fxrace-session"
+NAME, REPORTING = "fxrace-session", "fxrace-reporting"
 WANTED: pytest.StashKey[Wanted | None] = pytest.StashKey()
 Wrapper = Generator[None, Any, Any]
 
@@ -38,10 +34,12 @@ class Session:
         asked = settings.read(config)
         if find_spec("torch") is None:
             raise pytest.UsageError("--fxrace: this interpreter has no torch to look at")
-        self.config = config
-        self.is_worker = hasattr(config, "workerinput")
-        self.doors = Doors(settings=asked, baseline=known_in(asked.baseline))
-        self.collected = Collected()
+        baseline = read_baseline(asked)
+        self.doors = Doors(settings=asked, baseline=known_in(baseline))
+        reporting = Reporting(
+            config, asked, "replay" if asked.replay else asked.mode.value, baseline
+        )
+        config.pluginmanager.register(reporting, REPORTING)
 
     @property
     def settings(self) -> settings.Settings:
@@ -122,52 +120,6 @@ class Session:
                 )
             )  # fmt: skip
         return False
-
-    @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> Wrapper:
-        """Let what was found travel with the report."""
-        report = yield
-        tested = item.stash.get(outcome.FOUND, None)
-        if call.when == "call" and tested is not None:
-            report.fxrace = msgspec.to_builtins({"tests": tested.tests, "rows": tested.rows})
-            if report.failed and tested.rows and "fxrace T" not in report.longreprtext:
-                report.sections.append(("fxrace", telling.told(tested.rows)))
-        return report
-
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """In the controller, or in the only process."""
-        if self.is_worker:
-            return
-        found = getattr(report, "fxrace", None)
-        if found is not None:
-            self.collected.add(
-                msgspec.convert(found["tests"], list[JudgedTest]),
-                msgspec.convert(found["rows"], list[FindingRow]),
-                report.location,
-            )
-        elif report.when == "call" or not report.passed:
-            self.collected.left_out += not report.skipped
-
-    def pytest_sessionfinish(self, exitstatus: int) -> None:
-        """Write the document, also after Ctrl-C."""
-        if self.is_worker or self.settings.report is None:
-            return
-        complete = exitstatus in (0, 1) and not self.config.getoption("keyword", "")
-        self.collected.write(
-            self.settings.report, mode=self.settings.mode.value, seed=self.settings.seed,
-            torch=torch_version(), complete=complete,
-        )  # fmt: skip
-
-    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        """A section of its own, and annotations where GitHub runs this."""
-        if self.is_worker or not self.collected.tests:
-            return
-        terminalreporter.section("fxrace")
-        for line in self.collected.summary(self.settings.seed):
-            terminalreporter.line(line)
-        if os.environ.get("GITHUB_ACTIONS") == "true":
-            for line in self.collected.annotations():
-                terminalreporter.line(line)
 
 
 def session_of(config: pytest.Config) -> Session | None:

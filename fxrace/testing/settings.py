@@ -51,6 +51,8 @@ class Settings:
     guards: tuple[str, ...] = ()
     fail_on: frozenset[Tier] = frozenset({Tier.FAILURE, Tier.SILENT_WRONG, Tier.LEAK})
     report: Path | None = None
+    update: bool = False
+    """Write the baseline anew at the end of the run."""
 
 
 def read(config: pytest.Config) -> Settings:
@@ -70,6 +72,7 @@ def read(config: pytest.Config) -> Settings:
         guards=tuple(filter(None, _text(config, "guard").replace(" ", "").split(","))),
         fail_on=_tiers(_text(config, "fail_on")) or usual.fail_on,
         report=_path(config, "report"),
+        update=bool(config.getoption("fxrace_update")),
     )
 
 

@@ -8,12 +8,14 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Sequence
 
+from fxrace.core.baseline import Comparison
 from fxrace.records.document import FindingRow
 from fxrace.records.finding import Frame, Side
-from fxrace.records.testing import Became, JudgedTest
+from fxrace.records.testing import Became, PytestDocument
 from fxrace.render.view.stacks import foreign, shown_path
 from fxrace.render.view.words import safe
 
+_OURS = "/fxrace/testing/"
 FRAMES, LINE, LONGEST = 4, 400, 8000
 
 
@@ -49,6 +51,7 @@ def _side(side: Side) -> list[str]:
 
 def short(stack: tuple[Frame, ...]) -> tuple[Frame, ...]:
     """The user's last two frames and the innermost ones."""
+    stack = tuple(frame for frame in stack if _OURS not in frame.file.replace("\\", "/"))
     own = [at for at, frame in enumerate(stack) if not foreign(frame)][-2:]
     rest = range(len(stack) - (FRAMES - len(own)), len(stack))
     return tuple(stack[at] for at in sorted({*own, *rest}) if at >= 0)
@@ -58,15 +61,16 @@ def _frame(frame: Frame) -> str:
     return f"{shown_path(frame.file)}:{frame.line} {frame.function}"
 
 
-def summary(tests: Sequence[JudgedTest], findings: Sequence[FindingRow], seed: int) -> list[str]:
-    """The lines below the dots: counts, then each cause once."""
+def summary(document: PytestDocument, against: Comparison | None) -> list[str]:
+    """The lines below the dots: counts, then each cause once, then what changed."""
+    tests, findings = document.tests, document.findings
     counts = {one: sum(test.became is one for test in tests) for one in Became}
     schedules = sum(test.schedules for test in tests)
     known = {fingerprint for test in tests for fingerprint in test.known}
     new = sum(row.fingerprint not in known for row in findings)
     lines = [
         f"{len(findings)} cause{'s' * (len(findings) != 1)} ({new} new) in {len(tests)} "
-        f"test{'s' * (len(tests) != 1)}, {schedules} schedules, seed {seed}"
+        f"test{'s' * (len(tests) != 1)}, {schedules} schedules, seed {document.seed}"
     ]
     if counts[Became.NOTHING]:
         lines.append(f"nothing can be said of {counts[Became.NOTHING]}; -rs tells why")
@@ -74,6 +78,12 @@ def summary(tests: Sequence[JudgedTest], findings: Sequence[FindingRow], seed: i
         mark = "known" if row.fingerprint in known else row.tier.value
         lines.append(f"{mark} {row.fingerprint} {row.title[:160]}")
         lines.append(f"   {row.replay}")
+    if against is not None:
+        for what in ("new", "fixed", "broken"):
+            lines += [
+                f"{what}: {one.fingerprint} {one.title[:160]}" for one in getattr(against, what)
+            ]
+        lines.append(f"known: {len(against.known)}")
     return [safe(line, LINE) for line in lines]
 
 
