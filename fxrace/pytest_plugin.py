@@ -56,13 +56,28 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         parser.addini(f"fxrace_{name}", f"the default of {option}", default="")
 
 
+def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
+    """Before the first file of the tests is imported, which may make locks."""
+    if _asked(early_config) in ("", "off", "observe"):
+        return
+    from fxrace.testing import locks
+
+    locks.give(early_config.rootpath)
+    early_config.add_cleanup(locks.take_back)
+
+
+def _asked(config: pytest.Config) -> str:
+    given = config.known_args_namespace
+    if given.fxrace_replay:
+        return "explore"
+    return str(config.getini("fxrace_mode") if given.fxrace_mode is None else given.fxrace_mode)
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Register the markers; begin only where something was asked."""
     for marker in _MARKERS:
         config.addinivalue_line("markers", marker)
-    asked = config.getoption("fxrace_mode")
-    asked = config.getini("fxrace_mode") if asked is None else asked
-    if asked in ("", "off") and not config.getoption("fxrace_replay"):
+    if _asked(config) in ("", "off"):
         return
     from fxrace.testing.session import NAME, Session
 

@@ -29,6 +29,7 @@ from fxrace.probe.explore.schedule import Limits, Stage, exploring
 from fxrace.probe.explore.thread_programs import LETTERS, alike
 from fxrace.probe.explore.unexplored import quiet, unexplored
 from fxrace.probe.explore.workers import Workers
+from fxrace.testing import locks
 from fxrace.testing.in_process import InProcess
 from fxrace.testing.wanted import Wanted
 
@@ -110,7 +111,7 @@ def _stage(wanted: Wanted) -> Iterator[Stage]:
         inductor.compile_threads = 1  # type: ignore[attr-defined]
     with guards.install(*wanted.guards):
         limits = Limits(limit_s=min(ONE_S, wanted.seconds))
-        with exploring(wanted.grain, limits=limits) as stage:
+        with exploring(wanted.grain, limits=limits, current=locks.CURRENT) as stage:
             yield stage
 
 
