@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from fxrace.probe.explore import thread_programs
 from fxrace.probe.explore.cause import Cause, cause_of
 from fxrace.probe.explore.choices import Chooser, InOrder
+from fxrace.probe.explore.explorer import Budget, Exploration, explore
 from fxrace.probe.explore.played import Ended, Played
 from fxrace.probe.explore.program import Program
 from fxrace.probe.explore.schedule import exploring
@@ -49,6 +50,13 @@ class Bench:
             return Compared(cause=None, why_not=why_not)
         played = self.workers.play(program, chooser)
         return Compared(cause=cause_of(played, alone, alike), played=played)
+
+    def explore(self, made: ThreadProgram, budget: Budget) -> tuple[Exploration | None, str]:
+        """Many schedules by the explorer's own strategies; None where there is no reference."""
+        program, _, why_not = self._reference(made)
+        if why_not:
+            return None, why_not
+        return explore(program, self.workers.play, budget=budget, same=alike), ""
 
     def _reference(self, made: ThreadProgram) -> tuple[Program, tuple[Ended, ...], str]:
         if made not in self._known:

@@ -36,6 +36,8 @@ from fxrace.testing.wanted import Wanted
 #: For what is not exploring: starting, minimising, playing again.
 SPARE_S = 120.0
 ONE_S = 30.0
+#: Schedules spent on finding a smaller one: a token as short as it gets is for ``fxrace explore``.
+MINIMISED = 40
 ALONE = "alone"
 
 
@@ -160,7 +162,13 @@ def _drive(
         enough=lambda causes: not more() or _is_new(causes, wanted),
     )
     telling = scheduled_told.Telling(
-        play=play, program=program, found=found, who=subject.who, head=head, same=alike
+        play=play,
+        program=program,
+        found=found,
+        who=subject.who,
+        head=head,
+        same=alike,
+        most=MINIMISED,
     )
     for cause in found.causes:
         for said in telling.of(cause):

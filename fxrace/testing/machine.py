@@ -16,12 +16,14 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 
 from fxrace.probe.explore.cause import Cause
 from fxrace.probe.explore.choices import Chooser
+from fxrace.probe.explore.explorer import Budget
 from fxrace.probe.explore.played import Played
 from fxrace.probe.explore.thread_programs import ThreadProgram
 from fxrace.strategies import operation_names, operation_pairs, schedules
 from fxrace.testing.alone import Bench
 
 THREADS, LENGTH = 3, 3
+SCHEDULES, SECONDS = 40, 60.0
 
 
 class Unlike(AssertionError):
@@ -64,6 +66,24 @@ class Search:
             assert compared.played is not None
             raise Unlike(made, compared.cause, compared.played)
 
+    def explore(self, made: ThreadProgram, number: int) -> None:
+        """The same with the explorer's strategies, for what few switches do not reach."""
+        if self.over():
+            return
+        self.programs.add(made)
+        budget = Budget(schedules=SCHEDULES, seconds=SECONDS, seed=number)
+        found, why_not = self.bench.explore(made, budget)
+        if found is None:
+            self.refused[why_not] += 1
+            return
+        self.schedules += found.schedules
+        for cause in found.causes:
+            self.seen[cause.fingerprint] += 1
+            if cause.fingerprint not in self.known:
+                shown = [one for one, _ in found.found if one.fingerprint == cause.fingerprint]
+                if shown:
+                    raise Unlike(made, cause, found.simplest(cause.fingerprint))
+
 
 def machine(search: Search) -> type[RuleBasedStateMachine]:
     """The machine over this search; run it with ``hypothesis.stateful``."""
@@ -94,5 +114,9 @@ def machine(search: Search) -> type[RuleBasedStateMachine]:
             made = ThreadProgram(threads=tuple(map(tuple, self.threads)))
             for chooser in choosers:
                 search.check(made, chooser)
+
+        @rule(number=st.integers(0, 2**16))
+        def explore(self, number: int) -> None:
+            search.explore(ThreadProgram(threads=tuple(map(tuple, self.threads))), number)
 
     return Programs

@@ -32,7 +32,7 @@ SERVER = Project(
     name="server",
     added=(
         INI,
-        ("test_server.py", "def test_it_answers", "@pytest.mark.fxrace(schedules=60)"),
+        ("test_server.py", "def test_it_answers", "@pytest.mark.fxrace(schedules=20)"),
     ),
     remedy=("server.py", "nullcontext()", "__import__('threading').Lock()"),
 )
@@ -41,7 +41,7 @@ TRAINER = Project(
     added=(
         INI,
         ("test_trainer.py", "from trainer", "import pytest"),
-        ("test_trainer.py", "    def test_a_step", "    @pytest.mark.fxrace(schedules=20)"),
+        ("test_trainer.py", "    def test_a_step", "    @pytest.mark.fxrace(schedules=8)"),
     ),
     remedy=("trainer.py", "capturing = nullcontext()", "capturing = threading.RLock()"),
 )
@@ -49,7 +49,7 @@ EXPORTER = Project(
     name="exporter",
     added=(
         INI,
-        ("test_exporter.py", "@pytest.mark.parametrize", "@pytest.mark.fxrace(schedules=8)"),
+        ("test_exporter.py", "@pytest.mark.parametrize", "@pytest.mark.fxrace(schedules=4)"),
     ),
     remedy=("exporter.py", "nullcontext()", "__import__('threading').RLock()"),
 )
@@ -79,25 +79,18 @@ def installed(folder: Path) -> Mapping[str, str]:
         about.mkdir(parents=True)
         (about / "METADATA").write_text("Metadata-Version: 2.1\nName: fxrace\nVersion: 0\n")
         (about / "entry_points.txt").write_text(ENTRY)
-    path = os.pathsep.join(
-        [str(ROOT), str(about.parent), *filter(None, [os.environ.get("PYTHONPATH")])]
-    )
+    before = filter(None, [os.environ.get("PYTHONPATH")])
+    path = os.pathsep.join([str(ROOT), str(about.parent), *before])
     return {**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1"}
 
 
 def run(copy: Path, *words: str) -> tuple[int, dict[str, Any], str]:
     """Its tests, as its authors run them: exit status, document, what was printed."""
     report = copy / "report.json"
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-p",
-        "no:cacheprovider",
-        f"--fxrace-report={report}",
-    ]
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider"]
     ran = subprocess.run(
-        [*command, *words], cwd=copy, env=dict(installed(copy.parent)), timeout=RUN_S,
+        [*command, f"--fxrace-report={report}", *words],
+        cwd=copy, env=dict(installed(copy.parent)), timeout=RUN_S,
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     document = json.loads(report.read_text()) if report.exists() else {}

@@ -23,6 +23,7 @@ from fxrace.probe.explore.schedule import Stage
 
 #: How often the least schedule of a cause is played again before it is told.
 PLAYED = 3
+MOST = 400
 
 
 def about(program: Program, grain: str, stage: Stage) -> str:
@@ -41,6 +42,8 @@ class Telling:
     who: tuple[str, ...]
     head: str
     same: Same
+    most: int = MOST
+    """How many schedules the search for the least one may take."""
 
     def of(self, cause: Cause) -> Iterator[dict[str, Any]]:
         """One ``difference`` per symptom of this cause, all with the least schedule of it."""
@@ -59,7 +62,9 @@ class Telling:
 
     def _least(self, cause: Cause) -> Played:
         simplest = self.found.simplest(cause.fingerprint)
-        minimiser = Minimiser(lambda tried, chooser: self._shows(cause, tried, chooser))
+        minimiser = Minimiser(
+            lambda tried, chooser: self._shows(cause, tried, chooser), most=self.most
+        )
         minimal = minimiser.minimise(self.program, simplest)
         played = self.play(self.program, Stops(minimal.start, minimal.stops))
         again = cause_of(played, self.found.reference, self.same)
