@@ -77,6 +77,9 @@ class Telling:
 
 
 def _token(played: Played, head: str) -> str:
+    """None for a process that was lost: it took its steps with it."""
+    if not played.steps:
+        return ""
     try:
         return token.written(head, played.steps)
     except token.TokenError:
