@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from importlib.metadata import version
 
 import pytest
 
@@ -90,7 +92,6 @@ def _tokens_of_earlier_run(item: pytest.Item) -> tuple[str, ...]:
 
 
 def torch_version() -> str:
-    """Of the torch of this process, which is there by now."""
-    import torch
-
-    return str(torch.__version__)
+    """As it names itself; where it is not imported (in a controller), as it was installed."""
+    loaded = sys.modules.get("torch")
+    return str(loaded.__version__) if loaded else version("torch")

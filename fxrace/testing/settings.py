@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from fxrace import guards
+from fxrace.probe.explore import token
 from fxrace.records.finding import Tier
 
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|)")
@@ -66,10 +68,10 @@ def read(config: pytest.Config) -> Settings:
         seconds=seconds_of(_text(config, "time"), "--fxrace-time") or usual.seconds,
         seed=_count(config, "seed", usual.seed, least=0),
         threads=_count(config, "threads", usual.threads, least=2),
-        replay=replay,
+        replay=_token(replay),
         baseline=_path(config, "baseline"),
         isolate=_one_of(Isolate, _text(config, "isolate") or "fork", "--fxrace-isolate"),
-        guards=tuple(filter(None, _text(config, "guard").replace(" ", "").split(","))),
+        guards=_guards(_text(config, "guard")),
         fail_on=_tiers(_text(config, "fail_on")) or usual.fail_on,
         report=_path(config, "report"),
         update=bool(config.getoption("fxrace_update")),
@@ -117,6 +119,24 @@ def _one_of(kind: Any, text: str, what: str) -> Any:
 def _tiers(text: str) -> frozenset[Tier]:
     words = text.replace(",", " ").upper().split()
     return frozenset(_one_of(Tier, word, "--fxrace-fail-on") for word in words)
+
+
+def _token(text: str) -> str:
+    try:
+        if text:
+            token.read(text)
+    except token.TokenError as error:
+        raise pytest.UsageError(f"--fxrace-replay: {error}") from None
+    return text
+
+
+def _guards(text: str) -> tuple[str, ...]:
+    names = tuple(filter(None, text.replace(" ", "").split(",")))
+    for name in names:
+        if name not in guards.available():
+            known = ", ".join(guards.available())
+            raise pytest.UsageError(f"--fxrace-guard: {name!r} is none of {known}")
+    return names
 
 
 def _path(config: pytest.Config, name: str) -> Path | None:

@@ -1,7 +1,8 @@
 """Runs a made-up test file under the plugin, and reads the document that the run wrote.
 
 In the process of the test where nothing speaks against it: torch is there then, and importing it
-is most of what a run costs.
+is most of what a run costs. It must be there before: pytester takes away what a run imports, and
+nobody survives importing torch twice.
 """
 
 from __future__ import annotations
@@ -13,9 +14,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch  # noqa: F401 (see above)
+
+import fxrace.testing.session  # noqa: F401
 
 ROOT = Path(__file__).parents[3]
-REPORT = "report.json"
+REPORT, PLUGIN = "report.json", "fxrace.pytest_plugin"
 COUNTER = '''
 import threading
 import pytest
@@ -59,10 +63,8 @@ def safe():
 
 def plugin() -> list[str]:
     """How the plugin is named on the command line where it is not installed."""
-    installed = any(
-        entry.value == "fxrace.pytest_plugin" for entry in entry_points(group="pytest11")
-    )
-    return [] if installed else ["-p", "fxrace.pytest_plugin"]
+    installed = any(one.value == PLUGIN for one in entry_points(group="pytest11"))
+    return [] if installed else ["-p", PLUGIN]
 
 
 def ran(
@@ -74,7 +76,8 @@ def ran(
     report = pytester.path / REPORT
     report.unlink(missing_ok=True)
     run = pytester.runpytest_subprocess if own_process else pytester.runpytest_inprocess
-    result = run("-p", "no:cacheprovider", *plugin(), f"--fxrace-report={report}", *words)
+    usual = ("-p", "no:cacheprovider", *plugin(), "--fxrace-time=20m")
+    result = run(*usual, f"--fxrace-report={report}", *words)
     return result, json.loads(report.read_text()) if report.exists() else {}
 
 

@@ -1,4 +1,4 @@
-"""``--fxrace=explore``: every kind of test, every marker, both fixtures; and the same on two workers."""
+"""``--fxrace=explore``: every kind of test, both fixtures; and the same on two workers."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_plain(counter):
     counter.add()
 
 
-@pytest.mark.fxrace(threads=3, schedules=20, strategy="random")
+@pytest.mark.fxrace(threads=3, schedules=12, strategy="random")
 def test_three(of_module):
     of_module.add()
 
@@ -168,7 +168,7 @@ def test_every_kind_of_test_alone_and_on_two_workers(pytester: pytest.Pytester) 
     assert told(again) == told(document)
     tokens = {one["fingerprint"]: one["token"] for one in again["findings"]}
     assert tokens == {one["fingerprint"]: one["token"] for one in document["findings"]}
-    _replays(pytester, findings)
+    _replays(pytester, {k: one for k, one in findings.items() if one["token"]})
 
 
 def _replays(pytester: pytest.Pytester, findings: dict[str, Any]) -> None:
