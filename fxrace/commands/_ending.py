@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from fxrace.core.expand import REFERENCE_KNOBS
+from fxrace.core.suppressions import lived_with
 from fxrace.errors import ExitCode, UsageError
 from fxrace.records.document import SweepDocument, TrialRow
 from fxrace.records.verdict import Verdict
@@ -28,12 +29,17 @@ def fail_on(text: str) -> frozenset[str]:
 
 
 def exit_code(document: SweepDocument, wanted: frozenset[str]) -> ExitCode:
-    """INTERRUPTED, else FINDINGS if asked for, else INCONCLUSIVE if nothing says anything."""
+    """INTERRUPTED, else FINDINGS if asked for, else INCONCLUSIVE if nothing says anything.
+
+    What is suppressed is not asked for: neither the finding nor a trial that only it explains.
+    """
     trials = [t for t in document.trials if not _reference(t)]
     if document.interrupted:
         return ExitCode.INTERRUPTED
-    proven = any(finding.tier.proven for finding in document.findings)
-    if (FINDINGS in wanted and proven) or wanted & _verdicts(trials):
+    known = {row.fingerprint: row for row in document.findings}
+    proven = any(row.tier.proven and row.suppressed is None for row in document.findings)
+    counted = (trial for trial in trials if not lived_with(trial.findings, known))
+    if (FINDINGS in wanted and proven) or wanted & _verdicts(counted):
         return ExitCode.FINDINGS
     if not any(trial.verdict.conclusive for trial in trials):
         return ExitCode.INCONCLUSIVE

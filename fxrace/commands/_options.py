@@ -29,6 +29,15 @@ def as_json(command: F) -> F:
     )(command)
 
 
+def suppressions(command: F) -> F:
+    """``--suppressions FILE``: findings that are lived with, and why."""
+    return click.option(
+        "--suppressions", "rules", type=click.Path(dir_okay=False, path_type=Path), default=None,
+        metavar="FILE",
+        help="Findings to live with, and why.  [default: .fxrace-suppressions.toml, if there]",
+    )(command)  # fmt: skip
+
+
 def python(command: F) -> F:
     """``--python PATH``: the interpreter that runs the trials."""
     return click.option(

@@ -14,7 +14,7 @@ from typing import Any
 
 import click
 
-from fxrace.commands import _ending, _help, _options, _place, _plan, _reports
+from fxrace.commands import _documents, _ending, _help, _options, _place, _plan, _reports
 from fxrace.errors import ExitCode
 from fxrace.launch import bundled, slots
 from fxrace.launch.stopping import Stopping
@@ -23,6 +23,7 @@ from fxrace.records.document import SweepDocument
 from fxrace.records.sweep import Sweep
 from fxrace.render import json, live, text
 from fxrace.store import open_store
+from fxrace.store.kept import read_suppressions
 
 AXES_HEAD = "Axes and their values (* = in a sweep that names none):"
 
@@ -109,6 +110,7 @@ class SweepCommand(_help.Command):
     metavar="none|findings|VERDICT,...",
     help="Exit 1 when there are findings, or trials with one of these verdicts.",
 )
+@_options.suppressions
 @_options.seconds("--trial-timeout", "End a trial after this long.  [default: 600]")
 @_options.seconds(
     "--silence", "Call a trial hung after this long without a sign of life.  [default: 20]"
@@ -131,10 +133,12 @@ def command(**options: Any) -> ExitCode:
     if options["dry_run"]:
         click.echo(_plan.described(_sweep(options, values, split, options["device"]), axes))
         return ExitCode.PASS
-    document = _run(options, values, split)
+    suppressed = read_suppressions(options["rules"])
+    document, done = _documents.marked(_run(options, values, split), suppressed)
     if options["report"]:
         document = _reports.write_report(document, options["output"])
     _print(document, as_json=options["as_json"])
+    _documents.tell(done)
     return _ending.exit_code(document, wanted)
 
 

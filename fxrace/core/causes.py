@@ -32,13 +32,14 @@ _APART = frozenset({"duplicate_compile"})
 
 def merged(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """One finding per fingerprint: the one that shows most stacks, with everybody's symptoms."""
-    by_cause: dict[str, Finding] = {}
+    best: dict[str, Finding] = {}
+    symptoms: dict[str, dict[str, None]] = {}
     for finding in findings:
-        known = by_cause.get(finding.fingerprint, finding)
-        best = max(known, finding, key=lambda f: sum(1 for side in f.sides if side.stack))
-        symptoms = tuple(dict.fromkeys((*known.symptoms, *finding.symptoms)))
-        by_cause[finding.fingerprint] = replace(best, symptoms=symptoms)
-    return tuple(by_cause.values())
+        name = finding.fingerprint
+        known = best.get(name, finding)
+        best[name] = max(known, finding, key=lambda f: sum(1 for side in f.sides if side.stack))
+        symptoms.setdefault(name, {}).update(dict.fromkeys(finding.symptoms))
+    return tuple(replace(f, symptoms=tuple(symptoms[name])) for name, f in best.items())
 
 
 def joined(findings: Iterable[Finding]) -> tuple[Finding, ...]:

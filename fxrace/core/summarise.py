@@ -6,6 +6,7 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from fxrace.core.causes import merged
@@ -48,9 +49,10 @@ def place_in(axes: Mapping[str, Sequence[str]], trial: Trial) -> tuple[Any, ...]
 
 def trial_rows(judged: Iterable[Judged], replay: ReplayLine) -> tuple[TrialRow, ...]:
     """One row per trial, in order; ``replay(digest)`` is the command that runs it again."""
+    named = ((one, one.trial.digest) for one in judged)
     return tuple(
         TrialRow(
-            digest=one.trial.digest,
+            digest=digest,
             knobs=one.trial.knobs,
             seed=one.trial.seed,
             repeat=one.trial.repeat,
@@ -62,10 +64,10 @@ def trial_rows(judged: Iterable[Judged], replay: ReplayLine) -> tuple[TrialRow, 
             compiles=one.outcome.compiles,
             peak_memory_bytes=one.outcome.peak_memory_bytes,
             notes=one.outcome.notes,
-            replay=replay(one.trial.digest),
+            replay=replay(digest),
             stacks=one.stacks if one.outcome.verdict is Verdict.HUNG else (),
         )
-        for one in judged
+        for one, digest in named
     )
 
 
@@ -85,10 +87,17 @@ def cell_rows(judged: Iterable[Judged]) -> tuple[CellRow, ...]:
 def finding_rows(judged: Sequence[Judged], replay: ReplayLine) -> tuple[FindingRow, ...]:
     """One row per cause, worst tier first, then by how many trials it was seen in."""
     seen: dict[str, list[Judged]] = defaultdict(list)
+    conclusive: Counter[str] = Counter()
     for one in judged:
+        conclusive[_key(one.trial.knobs)] += one.outcome.verdict.conclusive
         for finding in one.findings:
             seen[finding.fingerprint].append(one)
-    rows = [_finding(fingerprint, trials, judged, replay) for fingerprint, trials in seen.items()]
+    # Most causes strike the same few configurations, and each remedy takes a look at every trial.
+    remedy = cache(lambda attention: _remedy(attention, judged))
+    rows = [
+        _finding(fingerprint, trials, conclusive, replay, remedy(_attention(trials)))
+        for fingerprint, trials in seen.items()
+    ]
     return tuple(sorted(rows, key=lambda row: (_SEVERITY[row.tier], -len(row.trials), row.title)))
 
 
@@ -110,14 +119,15 @@ def _cell(repeats: list[Judged]) -> CellRow:
 
 
 def _finding(
-    fingerprint: str, trials: list[Judged], judged: Sequence[Judged], replay: ReplayLine
+    fingerprint: str,
+    trials: list[Judged],
+    conclusive: Mapping[str, int],
+    replay: ReplayLine,
+    remedy: str,
 ) -> FindingRow:
     each = [f for one in trials for f in one.findings if f.fingerprint == fingerprint]
     finding = merged(each)[0]
-    cells = {_key(one.trial.knobs) for one in trials}
-    chances = [
-        one for one in judged if _key(one.trial.knobs) in cells and one.outcome.verdict.conclusive
-    ]
+    chances = sum(conclusive[cell] for cell in {_key(one.trial.knobs) for one in trials})
     token = trials[0].trial.digest
     return FindingRow(
         fingerprint=fingerprint,
@@ -132,20 +142,23 @@ def _finding(
         token=token,
         replay=replay(token),
         repro=None,
-        reliability=wilson(min(len(trials), len(chances)), len(chances)),
-        remedy=_remedy(trials, judged),
+        reliability=wilson(min(len(trials), chances), chances),
+        remedy=remedy,
         references=finding.references,
         trials=tuple(one.trial.digest for one in trials),
     )
 
 
-def _remedy(trials: Sequence[Judged], judged: Sequence[Judged]) -> str:
-    """The fastest configuration of this run that survived where this cause struck.
+def _attention(trials: Iterable[Judged]) -> frozenset[str | None]:
+    return frozenset(one.trial.knobs.get("attention") for one in trials)
+
+
+def _remedy(attention: frozenset[str | None], judged: Sequence[Judged]) -> str:
+    """The fastest configuration of this run that survived, among those with this attention.
 
     Measured, not advised: it differs from the victims in nothing that was not an axis, kept the
     same attention, and survived every trial under every pressure.
     """
-    attention = {one.trial.knobs.get("attention") for one in trials}
     groups: dict[str, list[Judged]] = defaultdict(list)
     for one in judged:
         if not is_reference(one.trial) and one.trial.knobs.get("attention") in attention:

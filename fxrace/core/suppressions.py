@@ -15,6 +15,7 @@ from typing import Any, Protocol
 
 from fxrace.core.states import by_name
 from fxrace.errors import UsageError
+from fxrace.records.document import FindingRow
 from fxrace.records.suppression import Suppressed, Suppression
 
 TABLE = "suppress"
@@ -77,6 +78,14 @@ def matches(rule: Suppression, finding: Found) -> bool:
         and (rule.hazard is None or rule.hazard == finding.hazard)
         and (rule.state is None or _same_state(rule.state, finding.state))
     )
+
+
+def lived_with(names: Iterable[str], known: Mapping[str, FindingRow]) -> bool:
+    """True when a failed trial with these findings needs nobody's attention: it has proven ones
+    and each of them is suppressed. A failure that nothing explains is never lived with.
+    """
+    proven = [known[name] for name in names if name in known and known[name].tier.proven]
+    return bool(proven) and all(row.suppressed is not None for row in proven)
 
 
 def suppression_text(finding: Found, *, reason: str = "") -> str:

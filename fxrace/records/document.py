@@ -53,7 +53,10 @@ class CellRow:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FindingRow:
-    """One cause over the whole run, with the trials it was seen in."""
+    """One cause over the whole run, with the trials it was seen in.
+
+    ``suppressed`` is the reason that somebody gave for living with it, None where nobody did.
+    """
 
     fingerprint: str
     title: str
@@ -71,6 +74,7 @@ class FindingRow:
     remedy: str
     references: tuple[str, ...]
     trials: tuple[str, ...]
+    suppressed: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

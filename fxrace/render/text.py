@@ -80,6 +80,8 @@ def _finding(console: Console, finding: FindingRow, trials: int) -> None:
     wrapped = textwrap.fill(head, console.width, subsequent_indent="   ")
     _line(console, f"\n{wrapped}", style="bold")
     _line(console, f"   seen in {seen}, fingerprint {words.one_line(finding.fingerprint, 40)}")
+    if finding.suppressed is not None:
+        _line(console, f"   suppressed: {words.one_line(finding.suppressed, 200)}")
     _line(console, f"   hazard: {words.hazard(finding.hazard)}")
     if finding.replay:
         _line(console, f"   replay: {words.one_line(finding.replay, 400)}")

@@ -145,9 +145,19 @@ class Store:
             reused = {number for (number,) in rows}
         return tuple(self._trials(where, run.number, reused=reused))
 
+    def runs(self) -> tuple[Run, ...]:
+        """Every run, the oldest first."""
+        with explained(self._path):
+            rows = self._connection.execute(f"{RUN} ORDER BY r.id").fetchall()
+        with self._decoding():
+            return tuple(run_from(row) for row in rows)
+
     def run(self, number: int) -> Run:
-        """The run of this number. Raises ``NothingToShow``."""
-        return self._one_run("WHERE r.id = ?", (number,), f"no run {number} in {self._path}")
+        """The run of this number. Raises ``NothingToShow``, with the numbers there are."""
+        try:
+            return self._one_run("WHERE r.id = ?", (number,), f"no run {number} in {self._path}")
+        except OverflowError:  # beyond what SQLite can count
+            raise NothingToShow(f"no run of that number in {self._path}") from None
 
     def latest_run(self) -> Run:
         """The run begun last. Raises ``NothingToShow``."""
@@ -180,9 +190,18 @@ class Store:
         with explained(self._path):
             row = self._connection.execute(f"{RUN} {rest}", values).fetchone()
         if row is None:
-            raise NothingToShow(missing, remedy="run fxrace sweep first")
+            raise NothingToShow(missing, remedy=self._there_are())
         with self._decoding():
             return run_from(row)
+
+    def _there_are(self) -> str:
+        with explained(self._path):
+            first, last, number = self._connection.execute(
+                "SELECT min(id), max(id), count(*) FROM runs"
+            ).fetchone()
+        if not number:
+            return "run fxrace sweep first"
+        return f"there is run {first}" if number == 1 else f"there are runs {first} to {last}"
 
     def _trials(
         self, where: str, *values: object, reused: set[int] | None = None

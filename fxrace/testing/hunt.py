@@ -123,10 +123,13 @@ def _fewer_switches(one: Bench, program: Program, played: Played, wanted: str) -
     reference = explore(program, one.workers.play, budget=Budget(schedules=1), same=alike).reference
 
     def shows(tried: Program, chooser: Any) -> bool:
-        cause = cause_of(one.workers.play(tried, chooser), reference, alike)
+        alone = [ended for ended in reference if ended.thread in tried.names]
+        cause = cause_of(one.workers.play(tried, chooser), alone, alike)
         return cause is not None and cause.fingerprint == wanted
 
     least = Minimiser(shows).minimise(program, played)
+    if len(least.program.names) < len(program.names):
+        return played  # fewer threads are the business of smaller programs
     again = one.workers.play(program, Stops(least.start, least.stops))
     cause = cause_of(again, reference, alike)
     return again if cause is not None and cause.fingerprint == wanted else played

@@ -66,13 +66,16 @@ class Telling:
             lambda tried, chooser: self._shows(cause, tried, chooser), most=self.most
         )
         minimal = minimiser.minimise(self.program, simplest)
+        if len(minimal.program.names) < len(self.program.names):
+            return simplest  # a token is for all threads of a program
         played = self.play(self.program, Stops(minimal.start, minimal.stops))
         again = cause_of(played, self.found.reference, self.same)
         shows = again is not None and again.fingerprint == cause.fingerprint
         return played if shows else simplest
 
     def _shows(self, cause: Cause, tried: Program, chooser: Any) -> bool:
-        now = cause_of(self.play(tried, chooser), self.found.reference, self.same)
+        alone = [one for one in self.found.reference if one.thread in tried.names]
+        now = cause_of(self.play(tried, chooser), alone, self.same)
         return now is not None and now.fingerprint == cause.fingerprint
 
 

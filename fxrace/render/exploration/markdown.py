@@ -6,12 +6,11 @@ maintainers ask for first. Text from a trial is fenced, so that nothing in it be
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from fxrace.records.document import FindingRow
 from fxrace.records.environment import Environment
 from fxrace.records.finding import Frame, Side
 from fxrace.render.view import words
+from fxrace.render.view.markdown import fenced
 from fxrace.render.view.stacks import shown_path
 
 FRAMES = 14
@@ -24,7 +23,7 @@ def render(finding: FindingRow, environment: Environment, script: str | None) ->
         _told(finding),
         _script(script),
         "## Expected\n\nThe same result as when the two run one after the other.",
-        f"## Actual\n\n{_fenced(finding.symptoms[:8])}",
+        f"## Actual\n\n{fenced(finding.symptoms[:8])}",
         _state(finding),
         "## Both threads\n\n" + "\n\n".join(_side(side) for side in finding.sides),
         _workaround(finding),
@@ -55,14 +54,14 @@ def _state(finding: FindingRow) -> str:
     seen = (("before", value.before), ("during", value.during), ("after", value.after))
     rows = [f"{when:<6} {words.one_line(text, 300)}" for when, text in seen if text]
     return f"## State\n\n`{words.one_line(finding.state, 200)}`" + (
-        f"\n\n{_fenced(rows)}" if rows else ""
+        f"\n\n{fenced(rows)}" if rows else ""
     )
 
 
 def _side(side: Side) -> str:
     held = ", ".join(side.locks_held) or "none"
     head = f"{words.one_line(side.thread, 80)}: {words.one_line(side.access, 200)}; locks: {held}"
-    return f"{words.one_line(head, 400)}\n\n{_fenced(map(_frame, side.stack[-FRAMES:]))}"
+    return f"{words.one_line(head, 400)}\n\n{fenced(map(_frame, side.stack[-FRAMES:]))}"
 
 
 def _frame(frame: Frame) -> str:
@@ -82,9 +81,4 @@ def _environment(environment: Environment) -> str:
         f"GIL {'on' if environment.gil else 'off'})",
         environment.platform,
     )
-    return f"## Environment\n\n{_fenced(rows)}"
-
-
-def _fenced(lines: Iterable[str]) -> str:
-    shown = [words.one_line(line, 400).replace("```", "'''") for line in lines]
-    return "```text\n" + ("\n".join(shown) or "nothing was recorded") + "\n```"
+    return f"## Environment\n\n{fenced(rows)}"

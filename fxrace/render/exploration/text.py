@@ -85,6 +85,8 @@ def _cause(console: Console, finding: FindingRow, letter: str, pairs: int) -> No
     hazard = finding.hazard or "uncatalogued"
     seen = f"{len(finding.trials)} of {words.count(pairs, 'pair')}"
     _line(console, f"   {hazard}, seen in {seen}, fingerprint {finding.fingerprint}")
+    if finding.suppressed is not None:
+        _line(console, f"   suppressed: {words.one_line(finding.suppressed, 200)}")
     for symptom in finding.symptoms[:3]:
         _line(console, f"   {words.one_line(symptom, 160)}")
     if finding.replay:

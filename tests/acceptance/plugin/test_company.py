@@ -34,9 +34,7 @@ def test_racy(counter):
 def test_a_rerun_plays_the_schedule_that_failed(pytester: pytest.Pytester) -> None:
     pytest.importorskip("pytest_rerunfailures")
     pytester.makepyfile(test_it=RACY)
-    result, document = ran(
-        pytester, "--fxrace=explore", "--reruns=1", own_process=True
-    )
+    result, document = ran(pytester, "--fxrace=explore", "--reruns=1", own_process=True)
     assert result.parseoutcomes() == {"failed": 1, "rerun": 1}
     assert [one["became"] for one in document["tests"]] == ["failed", "failed"]
     assert [one["strategy"] for one in document["tests"]] == ["exhaustive", "replay"]

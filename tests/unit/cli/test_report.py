@@ -11,11 +11,15 @@ from click.testing import CliRunner, Result
 from fxrace import cli
 from fxrace.commands import _options
 from fxrace.errors import ExitCode
+from fxrace.records import wire
 from fxrace.records.outcome import Ending, Outcome, Stop
 from fxrace.records.trial import Trial
 from fxrace.records.verdict import Verdict
+from fxrace.render import formats, trace_formats
 from fxrace.store import open_store
-from tests.unit.render import documents
+from tests.unit.cli import stores
+from tests.unit.render import chrome_trace, documents
+from tests.unit.render.test_perfetto import EVENTS
 
 
 @pytest.fixture
@@ -71,6 +75,58 @@ def test_text_goes_to_stdout(output: Path) -> None:
     assert "RAISED" not in ran.stdout
     assert "The one configuration survived" in ran.stdout
     assert "\x1b" not in ran.stdout
+
+
+@pytest.mark.parametrize("words", [["1"], ["--run", "1"], ["1", "--run", "1"]])
+def test_a_run_by_its_number_alone(output: Path, words: list[str]) -> None:
+    document = json.loads(call(output, "--json", *words).stdout)
+    assert document["run"] == "1"
+
+
+def test_latest_is_what_you_get_without(output: Path) -> None:
+    assert call(output, "--json", "--latest").stdout == call(output, "--json").stdout
+
+
+@pytest.mark.parametrize("name", sorted({*formats()} - {*trace_formats(), "html"}))
+def test_every_format_of_both_kinds_of_run(output: Path, name: str) -> None:
+    """Asked of a sweep and of an exploration; hostile text of a trial reaches no terminal."""
+    explored(output)
+    for run in ("1", "3"):
+        ran = call(output, run, "--format", name)
+        assert ran.exit_code == ExitCode.PASS, ran.stderr
+        assert ran.stdout.strip()
+        assert "\x1b" not in ran.stdout
+
+
+def explored(output: Path) -> None:
+    """A third run, of ``explore``, in which no pair has come to its end."""
+    with open_store(output / _options.DATABASE) as store:
+        store.begin_run(
+            environment=documents.environment(), command=("fxrace", "explore"), settings={},
+            axes={"pairs": ("symbolic_trace make_fx",)},
+        )  # fmt: skip
+
+
+def test_perfetto_draws_what_trials_recorded(tmp_path: Path) -> None:
+    folder = tmp_path / "trials" / "one"
+    folder.mkdir(parents=True)
+    lines = [f"{wire.encode(event).decode()}\n" for event in EVENTS]
+    (folder / "events.jsonl").write_text("".join(lines) + '{"at_s": 1.0, "thr')
+    stores.add_run(tmp_path, {stores.PATCHER: 1}, record=folder)
+    ran = call(tmp_path, "--format", "perfetto")
+    assert ran.exit_code == ExitCode.PASS, ran.stderr
+    chart = chrome_trace.read(ran.stdout)
+    assert len(chart.processes) == 1
+    assert [one for one in chart.slices if one["cat"] == "collision"]
+
+
+@pytest.mark.parametrize("run", ["1", "3"])
+def test_a_run_without_records_says_so(output: Path, run: str) -> None:
+    explored(output)
+    ran = call(output, run, "--format", "perfetto")
+    assert (ran.exit_code, ran.stdout) == (ExitCode.USAGE, "")
+    assert f"run {run} has no recorded traces" in ran.stderr
+    assert len(ran.stderr.splitlines()) == 1
 
 
 def test_an_unknown_format_names_the_known(output: Path) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import jsonschema
@@ -17,7 +19,7 @@ from fxrace.records import wire
 from fxrace.records.document import ReplayDocument, SweepDocument
 from fxrace.records.event import Event
 from fxrace.records.outcome import Outcome
-from fxrace.records.trial import Trial
+from fxrace.records.trial import Limits, Trial
 from fxrace.records.verdict import Verdict
 from tests.unit.render import documents
 
@@ -84,3 +86,11 @@ def test_unknown_fields_are_ignored_and_wrong_ones_refused() -> None:
         wire.decode(Outcome, json.dumps({**plain, "verdict": "FINE"}))
     with pytest.raises(ValueError, match="truncated"):
         wire.decode(Outcome, b'{"verdict": "CLEAN"')
+
+
+def test_a_digest_is_over_every_field() -> None:
+    """Stores hold digests, so this text may never come out otherwise."""
+    given = Trial(target="a:b", knobs={"z": "1", "a": "2"}, settings={"x": None, "y": 1.5}, seed=3)
+    text = json.dumps(asdict(given), sort_keys=True, separators=(",", ":"))
+    assert given.digest == hashlib.sha256(text.encode()).hexdigest()[:16]
+    assert replace(given, limits=Limits(trial_s=1.0)).digest != given.digest
