@@ -69,7 +69,7 @@ Readable = SweepDocument | ExploreDocument | RunDocument | ReproDocument | Pytes
 def read_document(path: Path) -> Readable:
     """The JSON document that a verb printed into this file. Raises UsageError."""
     found = _document(path, READABLE, VERSION)
-    assert isinstance(found, tuple(READABLE.values()))
+    assert isinstance(found, Readable)
     return found
 
 

@@ -67,8 +67,9 @@ class Result:
 
 def in_forks(subject: Subject, wanted: Wanted, replay: str) -> Result:
     """Explore, or play the token ``replay``, in forks of this process."""
-    others = [one.name for one in threading.enumerate() if one is not threading.main_thread()]
-    started = [name for name in others if not name.startswith(_OURS)]
+    main = threading.main_thread().ident
+    others = [one for one in threading.enumerate() if one.ident not in {main, *_plugins}]
+    started = [one.name for one in others if not one.name.startswith(_OURS)]
     if started:
         reason = f"a fork would lose the threads {', '.join(started)}; try --fxrace-isolate=none"
         return _result(subject, [{"is": "pair", **_nothing(subject, wanted, reason)}])
@@ -98,8 +99,15 @@ def in_this_process(subject: Subject, wanted: Wanted, replay: str) -> Result:
     return _result(subject, messages)
 
 
-#: Threads that pytest's own plugins keep; no test sees them.
-_OURS = ("execnet", "pytest_timeout", "Thread-receiver", "Dummy")
+#: Threads that plugins of pytest keep: those of a time limit begin with each test, the others are
+#: there before the tests are even collected.
+_OURS = ("pytest_timeout", "Dummy")
+_plugins: set[int | None] = set()
+
+
+def plugins_are_there() -> None:
+    """Called before tests are collected: whatever thread there is now is no test's."""
+    _plugins.update(one.ident for one in threading.enumerate())
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from fxrace.testing import outcome, settings, spawned
+from fxrace.testing import exploration, outcome, settings, spawned
 from fxrace.testing.bodies import replaced
 from fxrace.testing.collected import known_in, read_baseline
 from fxrace.testing.doors import Doors
@@ -44,6 +44,10 @@ class Session:
     @property
     def settings(self) -> settings.Settings:
         return self.doors.settings
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection(self) -> None:
+        exploration.plugins_are_there()
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         """Read the markers now: a typing error is told before anything runs."""
