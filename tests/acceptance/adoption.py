@@ -20,14 +20,14 @@ ENTRY = "[pytest11]\nfxrace = fxrace.pytest_plugin\n"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Project:
-    """``added`` is (file, line before which it goes or "", line); ``remedy`` is (file, was, is)."""
+    """``added`` is (file, what it goes before, one line); ``remedy`` is (file, was, is)."""
 
     name: str
     added: tuple[tuple[str, str, str], ...]
     remedy: tuple[str, str, str]
 
 
-INI = ("pytest.ini", "", "[pytest]\nfxrace_mode = explore")
+INI = ("pytest.ini", "addopts", "fxrace_mode = explore")
 SERVER = Project(
     name="server",
     added=(
@@ -61,9 +61,9 @@ def adopt(project: Project, folder: Path, *, racy: bool) -> Path:
     shutil.copytree(PROJECTS / project.name, copy)
     for name, before, line in project.added:
         file = copy / name
-        text = file.read_text() if file.exists() else ""
-        assert before in text
-        file.write_text(text.replace(before, f"{line}\n{before}", 1) if before else f"{line}\n")
+        assert before in file.read_text()
+        assert "\n" not in line
+        file.write_text(file.read_text().replace(before, f"{line}\n{before}", 1))
     if not racy:
         name, was, now = project.remedy
         file = copy / name
