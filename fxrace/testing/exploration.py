@@ -145,7 +145,6 @@ def _drive(
     more: Callable[[], bool] = lambda: True,
 ) -> None:
     """Says ``difference``s and one ``pair``, and before that why there can be no reference."""
-    began = time.monotonic()
     program = _program(subject, wanted)
     head = scheduled_told.about(program, wanted.grain, stage)
     if replay and token.read(replay).about != head:
@@ -159,6 +158,20 @@ def _drive(
     if replay:
         _replay(subject, wanted, token.read(replay), program, play, say)
         return
+    _explore(subject, wanted, head, program, play, say, more)
+
+
+def _explore(
+    subject: Subject,
+    wanted: Wanted,
+    head: str,
+    program: Program,
+    play: Callable[[Program, Any], Played],
+    say: Callable[[dict[str, Any]], None],
+    more: Callable[[], bool],
+) -> None:
+    """Every cause with its least schedule, and what was tried."""
+    began = time.monotonic()
     found = explore(
         program,
         play,

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from fxrace.commands.gate import command as gate
 from fxrace.core.baseline import EMPTY, compare, updated
 from fxrace.core.looks import look_at
+from fxrace.errors import ExitCode
 from fxrace.records import wire
 from fxrace.records.repro import Judgement, ReproRow, TwinRow
 from fxrace.records.testing import PytestDocument
@@ -62,6 +66,21 @@ def test_the_same_torch_again_is_known_throughout() -> None:
         row("comes", Judgement.NOT_APPLICABLE),
     )))  # fmt: skip
     assert (told.new, told.fixed, len(told.known)) == ((), (), 2)
+
+
+def test_the_gate_reads_what_the_suite_writes(tmp_path: Path) -> None:
+    (tmp_path / "known.json").write_text(wire.pretty(BASELINE))
+    written = {
+        "same": document(row("stays", Judgement.REPRODUCED), row("goes", Judgement.REPRODUCED)),
+        "back": document(row("comes", Judgement.REPRODUCED)),
+    }
+    told = {}
+    for name, one in written.items():
+        (tmp_path / f"{name}.json").write_text(wire.pretty(one))
+        words = [f"{tmp_path}/{name}.json", f"--baseline={tmp_path}/known.json", "--json"]
+        ran = CliRunner().invoke(gate, words, standalone_mode=False)
+        told[name] = (ran.return_value, json.loads(ran.stdout)["blocking"])
+    assert told == {"same": (ExitCode.PASS, []), "back": (ExitCode.FINDINGS, ["repro:comes"])}
 
 
 def test_a_torch_without_a_baseline_gets_that_of_the_newest_older_one(tmp_path: Path) -> None:
