@@ -77,6 +77,14 @@ def run(known: Catalogue, plan: Plan, *, told: Told) -> ReproDocument:
     return document_of(known, plan.hazards, rows, interrupted=interrupted)
 
 
+def one(hazard: Hazard, torch: Torch, forks: ScriptForks | None = None) -> ReproRow:
+    """Both twins of one hazard, once."""
+    stopping = Stopping()
+    tasks = [Task(hazard=hazard, torch=torch, twin=twin, times=1) for twin in Twin]
+    runs = [(task.twin, run) for task in tasks for run in _run(task, stopping, forks)]
+    return _judged(tasks[0], runs)
+
+
 def exit_code(document: ReproDocument) -> ExitCode:
     """FINDINGS where the catalogue is wrong about a torch, INCONCLUSIVE where nothing was shown."""
     judgements = {row.judgement for row in document.results}

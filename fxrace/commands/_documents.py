@@ -19,13 +19,14 @@ from fxrace.records.document import RunDocument, SweepDocument
 from fxrace.records.exploration import ExploreDocument
 from fxrace.records.repro import ReproDocument
 from fxrace.records.suppression import Suppressed, Suppression
+from fxrace.records.testing import PytestDocument
 from fxrace.render.view import words
 from fxrace.store import Run, Store, open_store
 from fxrace.store.kept import read_document
 
 Stored = SweepDocument | ExploreDocument
 Found = SweepDocument | ExploreDocument | RunDocument
-Marked = TypeVar("Marked", bound=Found)
+Marked = TypeVar("Marked", bound=Found | PytestDocument)
 PROGRAM = "run.json"
 
 
@@ -36,7 +37,7 @@ def of_run(store: Store, run: Run, output: Path) -> Stored:
     return document_of(store, run, output=output)
 
 
-def named(what: str | None, output: Path) -> Found | ReproDocument:
+def named(what: str | None, output: Path) -> Found | ReproDocument | PytestDocument:
     """``None``: the latest run of the output folder; a number: that run; a folder: its latest run,
     or its ``run.json``; a file: the document in it. Raises UsageError and what stores raise.
     """
@@ -58,10 +59,10 @@ def named(what: str | None, output: Path) -> Found | ReproDocument:
 def with_findings(what: str | None, output: Path) -> Found:
     """The same for verbs that compare findings. Raises UsageError for the catalogue's document."""
     found = named(what, output)
-    if isinstance(found, ReproDocument):
+    if isinstance(found, ReproDocument | PytestDocument):
         raise UsageError(
-            f"{what} is a document of the catalogue and holds no findings",
-            remedy="fxrace gate compares judgements",
+            f"{what} is a document of the catalogue or of tests, which have no cells to compare",
+            remedy="fxrace gate holds it against a baseline",
         )
     return found
 

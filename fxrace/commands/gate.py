@@ -22,12 +22,13 @@ from fxrace.records.baseline import Entry
 from fxrace.records.document import RunDocument, SweepDocument
 from fxrace.records.exploration import ExploreDocument
 from fxrace.records.repro import Judgement, ReproDocument
+from fxrace.records.testing import Became, PytestDocument
 from fxrace.records.triage import GateDocument, Subject
 from fxrace.render.view import compared
 from fxrace.store.kept import read_baseline, read_suppressions, write_baseline
 
 SCHEMA, SCHEMA_VERSION = "fxrace.gate", 1
-Document = SweepDocument | ExploreDocument | RunDocument | ReproDocument
+Document = SweepDocument | ExploreDocument | RunDocument | ReproDocument | PytestDocument
 _SAYS = frozenset({Judgement.REPRODUCED, Judgement.NOT_REPRODUCED})
 
 
@@ -100,6 +101,12 @@ def _blocks(entry: Entry, *, strict: bool) -> bool:
 
 def _subject(found: Document, what: str | None) -> Subject:
     name = f"run {what}" if what is not None and what.isdecimal() else what
+    if isinstance(found, PytestDocument):
+        said = [test for test in found.tests if test.became is not Became.NOTHING]
+        return Subject(
+            name=name or "tests", verb="pytest", run="", torch=found.torch, python="", machine="",
+            trials=len(said),
+        )  # fmt: skip
     if not isinstance(found, ReproDocument):
         usual = "program" if isinstance(found, RunDocument) else f"run {found.run}"
         return subject(found, cells(found), name=name or usual)
@@ -114,4 +121,6 @@ def _subject(found: Document, what: str | None) -> Subject:
 def _replays(found: Document) -> Mapping[str, str]:
     if isinstance(found, ReproDocument):
         return {f"repro:{row.slug}": f"fxrace repro {row.slug}" for row in found.results}
-    return {row.fingerprint: row.replay for row in found.findings}
+    scripts = found.results if isinstance(found, PytestDocument) else ()
+    again = {f"repro:{row.slug}": f"fxrace repro {row.slug}" for row in scripts}
+    return again | {row.fingerprint: row.replay for row in found.findings}

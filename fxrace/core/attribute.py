@@ -30,6 +30,11 @@ def hazard_of(claim: Finding | FindingRow, hazards: Iterable[Hazard]) -> Hazard 
     return min(matching, key=lambda hazard: _breadth(claim, hazard)) if matching else None
 
 
+def slugs_of(claim: Finding | FindingRow, hazards: Iterable[Hazard]) -> frozenset[str]:
+    """Every hazard that this may be called by, the less specific ones too."""
+    return frozenset(hazard.slug for hazard in hazards if _is_of(claim, hazard))
+
+
 def attributed(claims: Iterable[Claim], hazards: Sequence[Hazard]) -> tuple[Claim, ...]:
     """The same findings with ``hazard`` and ``references``, and a row's ``remedy``.
 

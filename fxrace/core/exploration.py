@@ -14,7 +14,7 @@ from typing import Any
 from fxrace.core.causes import merged
 from fxrace.core.frames import frames_of
 from fxrace.core.states import by_name
-from fxrace.records.event import Event, Trace
+from fxrace.records.event import Trace
 from fxrace.records.finding import Finding, Side, Tier, Value
 from fxrace.records.outcome import Ending, Stop
 
@@ -38,19 +38,21 @@ class Explored:
 def explored(trace: Trace, wanted: Sequence[tuple[str, str]], ending: Ending) -> list[Explored]:
     """One Explored per wanted pair, in their order."""
     told = {(e.data["a"], e.data["b"]): e.data for e in trace.of("pair")}
-    differences: dict[tuple[str, str], list[Event]] = {}
+    differences: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     for event in trace.of("difference"):
-        differences.setdefault((event.data["a"], event.data["b"]), []).append(event)
+        differences.setdefault((event.data["a"], event.data["b"]), []).append(event.data)
     return [
-        _explored(pair, told.get(pair) or _lost(pair, trace, ending), differences.get(pair, []))
+        explored_of(pair, told.get(pair) or _lost(pair, trace, ending), differences.get(pair, []))
         for pair in wanted
     ]
 
 
-def _explored(pair: tuple[str, str], data: Mapping[str, Any], events: Sequence[Event]) -> Explored:
+def explored_of(
+    pair: tuple[str, str], data: Mapping[str, Any], differences: Sequence[Mapping[str, Any]]
+) -> Explored:
+    """One pair from what was said of it: a ``pair`` and its ``difference``s."""
     shown: dict[str, Mapping[str, Any]] = {}
-    for event in events:
-        said = event.data
+    for said in differences:
         shown.setdefault(
             said["fingerprint"],
             {
@@ -67,7 +69,7 @@ def _explored(pair: tuple[str, str], data: Mapping[str, Any], events: Sequence[E
         a=pair[0],
         b=pair[1],
         data=data,
-        findings=merged(finding_of(event.data) for event in events),
+        findings=merged(finding_of(said) for said in differences),
         shown=shown,
     )
 

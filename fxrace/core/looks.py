@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
+from dataclasses import replace
 
 from fxrace.core.baseline import Look
 from fxrace.core.expand import REFERENCE_KNOBS
@@ -11,18 +12,24 @@ from fxrace.core.interval import wilson
 from fxrace.records.baseline import Entry, Place, Sighting
 from fxrace.records.document import FindingRow, RunDocument, SweepDocument
 from fxrace.records.exploration import ExploreDocument, PairVerdict
+from fxrace.records.hazard import Hazard
 from fxrace.records.repro import Judgement, ReproDocument, ReproRow
+from fxrace.records.testing import Became, PytestDocument
 
 CATALOGUE = "repro:"
 _SAYS_NOTHING = frozenset({PairVerdict.INCONCLUSIVE, PairVerdict.SKIPPED})
 
 
-def look_at(document: SweepDocument | ExploreDocument | RunDocument | ReproDocument) -> Look:
+def look_at(
+    document: SweepDocument | ExploreDocument | RunDocument | ReproDocument | PytestDocument,
+) -> Look:
     """The causes in a document and how far it settles the absence of others."""
     if isinstance(document, SweepDocument):
         return of_sweep(document)
     if isinstance(document, ExploreDocument):
         return of_exploration(document)
+    if isinstance(document, PytestDocument):
+        return of_tests(document)
     return of_program(document) if isinstance(document, RunDocument) else of_catalogue(document)
 
 
@@ -79,22 +86,34 @@ def of_catalogue(document: ReproDocument) -> Look:
     """One Entry per script, with a sighting per torch; broken and inapplicable ones are kept
     with their judgement, since a row that changes from one of these is news.
     """
+    return Look(entries=_scripts(document.results, document.hazards))
+
+
+def of_tests(document: PytestDocument) -> Look:
+    """The causes that tests found, and, of the suite of known hazards, what its scripts showed."""
+    said = [test for test in document.tests if test.became is not Became.NOTHING]
+    found = of_findings(
+        document.findings, verb="pytest", torch=document.torch,
+        trials=len(said), complete=document.complete,
+    )  # fmt: skip
+    return replace(found, entries=found.entries + _scripts(document.results, document.hazards))
+
+
+def _scripts(results: Iterable[ReproRow], hazards: Iterable[Hazard]) -> tuple[Entry, ...]:
     rows: dict[str, list[ReproRow]] = defaultdict(list)
-    for row in document.results:
+    for row in results:
         rows[row.slug].append(row)
-    titles = {hazard.slug: hazard.title for hazard in document.hazards}
-    return Look(
-        entries=tuple(
-            Entry(
-                fingerprint=f"{CATALOGUE}{slug}",
-                title=titles.get(slug, slug),
-                tier=None,
-                state=None,
-                hazard=slug,
-                seen=tuple(_judged(row) for row in each),
-            )
-            for slug, each in rows.items()
-        ),
+    titles = {hazard.slug: hazard.title for hazard in hazards}
+    return tuple(
+        Entry(
+            fingerprint=f"{CATALOGUE}{slug}",
+            title=titles.get(slug, slug),
+            tier=None,
+            state=None,
+            hazard=slug,
+            seen=tuple(_judged(row) for row in each),
+        )
+        for slug, each in rows.items()
     )
 
 

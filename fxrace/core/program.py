@@ -134,12 +134,13 @@ def _rows(runs: Sequence[Ran], replay: str) -> tuple[FindingRow, ...]:
         for finding in one
     }
     return tuple(
-        _row(finding, seen[finding.fingerprint], len(runs), replay)
+        row_of(finding, seen[finding.fingerprint], len(runs), replay)
         for finding in sorted_by_tier(merged(finding for one in found for finding in one))
     )
 
 
-def _row(finding: Finding, seen: Sequence[str], runs: int, replay: str) -> FindingRow:
+def row_of(finding: Finding, seen: Sequence[str], runs: int, replay: str) -> FindingRow:
+    """A finding that was seen in the runs ``seen`` of ``runs``."""
     return FindingRow(
         fingerprint=finding.fingerprint,
         title=finding.title,

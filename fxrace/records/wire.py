@@ -20,6 +20,7 @@ from fxrace.records.document import DumpDocument, ReplayDocument, RunDocument, S
 from fxrace.records.exploration import ExploreDocument, TokenDocument
 from fxrace.records.page import PageDocument
 from fxrace.records.repro import BisectDocument, ReproDocument
+from fxrace.records.testing import PytestDocument
 from fxrace.records.triage import DiffDocument, GateDocument, HistoryDocument
 
 T = TypeVar("T")
@@ -37,6 +38,7 @@ DOCUMENTS: Mapping[str, type] = {
     "claims": ClaimsDocument,
     "replay_token": TokenDocument,
     "page": PageDocument,
+    "pytest": PytestDocument,
     "baseline": Baseline,
     "diff": DiffDocument,
     "gate": GateDocument,

@@ -23,6 +23,7 @@ from fxrace.records.document import RunDocument, SweepDocument
 from fxrace.records.exploration import ExploreDocument
 from fxrace.records.repro import ReproDocument
 from fxrace.records.suppression import Suppression
+from fxrace.records.testing import PytestDocument
 
 SUPPRESSIONS = Path(".fxrace-suppressions.toml")
 #: What ``diff`` and ``gate`` read, by the document's ``schema``.
@@ -31,6 +32,7 @@ READABLE: Mapping[str, type] = {
     "fxrace.explore": ExploreDocument,
     "fxrace.run": RunDocument,
     "fxrace.repro": ReproDocument,
+    "fxrace.pytest": PytestDocument,
 }
 VERSION = 1
 
@@ -61,10 +63,13 @@ def write_baseline(path: Path, baseline: Baseline) -> None:
         ) from error
 
 
-def read_document(path: Path) -> SweepDocument | ExploreDocument | RunDocument | ReproDocument:
+Readable = SweepDocument | ExploreDocument | RunDocument | ReproDocument | PytestDocument
+
+
+def read_document(path: Path) -> Readable:
     """The JSON document that a verb printed into this file. Raises UsageError."""
     found = _document(path, READABLE, VERSION)
-    assert isinstance(found, SweepDocument | ExploreDocument | RunDocument | ReproDocument)
+    assert isinstance(found, Readable)
     return found
 
 

@@ -152,6 +152,7 @@ def _symptoms(played: Played, reference: Sequence[Ended], same: Same) -> Iterabl
         yield Symptom(kind="left", thread="process", what=_left(one), tier=Tier.LEAK)
     if played.end is not End.FINISHED:
         what = "; ".join(played.circle) or ", ".join(slip.what for slip in played.slips)
+        what = what or played.drift
         yield Symptom(kind=played.end.value, thread="process", what=what, tier=Tier.FAILURE)
 
 

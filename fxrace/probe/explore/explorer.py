@@ -29,6 +29,8 @@ MIXTURE = ("random",) * 7 + ("pct",) * 2 + ("sticky",)
 
 Play = Callable[[Program, Chooser], Played]
 Heard = Callable[[Played, Cause | None], None]
+Enough = Callable[[tuple[Cause, ...]], bool]
+"""Asked after every schedule that differed, with all causes so far."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -103,8 +105,9 @@ def explore(
     budget: Budget | None = None,
     same: Same = equal,
     heard: Heard | None = None,
+    enough: Enough | None = None,
 ) -> Exploration:
-    """Play schedules until there are none left, none new, or no budget."""
+    """Play schedules until there are none left, none new, no budget, or ``enough`` was found."""
     budget = budget or Budget()
     program, told = begin(program, play, same)
     setting = Setting(points=told.points, seed=budget.seed, bound=budget.bound)
@@ -122,6 +125,8 @@ def explore(
         if told.schedules % REPLAYED == 0:
             _play_again(told, program, play, played)
         told.stopped_by = _enough(told, budget, until, search_ends(told.strategy))
+        if cause is not None and enough is not None and enough(told.causes):
+            told.stopped_by = "found"
         if told.stopped_by:
             break
     return told

@@ -71,8 +71,13 @@ def forked(body: Callable[[Say], None], *, limit_s: float, watchdog: bool = True
             random.setstate(drawn)  # Python seeds it anew in every fork
             _become(body, writing, words.fileno(), parent, limit_s if watchdog else 0.0)
         os.close(writing)
-        lines, ended = _hear(reading, time.monotonic() + limit_s)
-        os.close(reading)
+        try:
+            lines, ended = _hear(reading, time.monotonic() + limit_s)
+        except BaseException:  # Ctrl-C, or a test's own time limit
+            _put_away(pid)
+            raise
+        finally:
+            os.close(reading)
         status = _put_away(pid)
         words.seek(0)
         text = words.read().decode(errors="replace")

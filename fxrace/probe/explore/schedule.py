@@ -169,8 +169,11 @@ def exploring(
     *,
     recorder: Recorder | None = None,
     limits: Limits | None = None,
+    current: Current | None = None,
 ) -> Iterator[Stage]:
     """Hooks, gates and points on; everything is taken off again when the block ends.
+
+    ``current`` is for gates of the caller's own, which then see the schedules of this stage.
 
     Raises ``hooks.Blind`` where this interpreter cannot follow at this grain.
     """
@@ -179,7 +182,7 @@ def exploring(
             recorder = Recorder(Path(os.devnull))
             stack.callback(recorder.close)
         owned = owners.codes()
-        pressure, current = NoPressure(), Current()
+        pressure, current = NoPressure(), current or Current()
         regions = Regions(recorder, pressure)
         watching = Watching(recorder=recorder, regions=regions, pressure=pressure)
         stack.enter_context(attached_to(watching))
