@@ -239,7 +239,8 @@ def _fails_alone(played: Played) -> str:
     for one in played.ended:
         if not one.returned:
             error = one.error or {"type": "no end", "message": played.end.value}
-            return f"alone it does not pass: {error['type']}: {str(error['message'])[:200]}"
+            message = canonical.without_addresses(str(error["message"]))
+            return f"alone it does not pass: {error['type']}: {message[:200]}"
     if played.deviations:
         left = played.deviations[0]
         return f"alone it leaves {left.attribute} at {left.after}, so nothing can be compared"

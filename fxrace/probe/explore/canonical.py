@@ -33,6 +33,11 @@ def raised(error: BaseException) -> dict[str, Any]:
     return {"raised": described(error)}
 
 
+def without_addresses(text: str) -> str:
+    """The text less what differs from process to process."""
+    return _ADDRESS.sub("", text)
+
+
 def canonical(value: Any, depth: int = 0) -> Any:
     """JSON-able. Equal for results that a program could not tell apart."""
     if value is None or isinstance(value, (bool, str)):
@@ -159,7 +164,7 @@ def _plain_text(value: Any) -> str:
         return told(value)
     if isinstance(value, type) or (callable(value) and hasattr(value, "__qualname__")):
         return f"{getattr(value, '__module__', '')}.{value.__qualname__}"
-    return _ADDRESS.sub("", repr(value))[:300]
+    return without_addresses(repr(value))[:300]
 
 
 def _key(value: Any) -> str:
