@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import io
 import sys
-import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType, SimpleNamespace
 
@@ -28,17 +27,13 @@ from torch.nn.attention import flex_attention as flex
 from torch.utils import _config_module
 from torch.utils import checkpoint as checkpointing
 
-from fxrace import guards
-from fxrace.guards._owner import Owner
 from fxrace.probe import attach
 from fxrace.probe.attach import attached, families
 from fxrace.probe.hooks import Absent, Blind, compiled_calls
-from fxrace.probe.participants import participants
 from fxrace.probe.pressure.none import NoPressure
 from fxrace.probe.regions import Regions
 from fxrace.probe.watching import Watching
 from fxrace.records.trial import Trial
-from tests.unit.guards.parked import until
 from tests.unit.probe.recording import Recording
 
 PLACES = (
@@ -285,45 +280,6 @@ def nested(x: torch.Tensor, depth: int) -> torch.Tensor:
     if not depth:
         return x * 1.01
     return checkpointing.checkpoint(lambda y: nested(y, depth - 1) + 1, x, use_reentrant=True)
-
-
-def test_a_guard_that_goes_on_and_off_is_on_record(tmp_path: Path) -> None:
-    before = guards.install("private_rng")
-    with watched(tmp_path) as recording, guards.install("compile_once"):
-        before.remove()
-    told = [(event.data["edge"], event.data["guard"]) for event in recording.of("guard")]
-    assert told == [
-        ("on", "private_rng"), ("on", "compile_once"),
-        ("off", "private_rng"), ("off", "compile_once"),
-    ]  # fmt: skip
-
-
-def test_what_a_guard_keeps_per_thread_is_on_record(tmp_path: Path) -> None:
-    with guards.install("isolated"), watched(tmp_path) as recording:
-        (event,) = recording.of("guard")
-    assert "fx.patcher" in event.data["keeps"]
-
-
-def test_who_waits_for_a_guards_lock_is_not_able_to_come(tmp_path: Path) -> None:
-    real, done = threading.RLock(), threading.Event()
-    owner = Owner(lambda: real)
-
-    def other() -> None:
-        with participants.taking_part("other"), owner:
-            assert done.wait(60)
-
-    def able() -> bool:
-        return participants.others_able()
-
-    with watched(tmp_path), participants.taking_part("me"):
-        with owner:
-            thread = threading.Thread(target=other)
-            thread.start()
-            until(lambda: "other" in {one.name for one in threading.enumerate()} and not able())
-        until(able)
-        done.set()
-        thread.join(60)
-    assert Owner.waits is nullcontext
 
 
 def test_the_stand_in_of_the_compile_lock_says_who_owns_it(tmp_path: Path) -> None:
