@@ -102,6 +102,7 @@ def test_ctrl_c_ends_everything_and_keeps_what_was_found(tmp_path: Path) -> None
     running = subprocess.Popen(
         [*command, "--fxrace=explore", "--fxrace-report=report.json"], cwd=tmp_path, env=env,
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a background ignores it
     )  # fmt: skip
     standing = _when_written(tmp_path / "standing", running)
     running.send_signal(signal.SIGINT)
