@@ -7,7 +7,8 @@ first the matrix ceiling of this device in the same run. Features lie in memory,
 
 ``--table`` runs the three shapes of the published table. ``--loss``, ``--layers``, ``--attention``,
 ``--graphs``, ``--kernel-options`` choose parts (comma-separated lists run every combination), and
-``--whole`` adds the optimizer, to be compared with the bare step.
+``--whole`` adds the optimizer, to be compared with the bare step; ``--profile`` adds the kernels
+that take most of it. A subject that runs out of memory says how much it had and wanted.
 """
 
 from __future__ import annotations
@@ -49,6 +50,7 @@ class Subject:
     knobs: dict[str, str]
     options: str
     whole: bool
+    profiled: bool
 
 
 def ceiling(device: str) -> float:
@@ -130,6 +132,7 @@ def measure(subject: Subject, device: str) -> dict[str, Any]:
         if device.startswith("cuda"):
             torch.cuda.reset_peak_memory_stats(device)
         seconds = sorted(timed(step, device, TIMED))
+        kernels = profile(step) if subject.profiled else {}
         recorder.close()
     median, peak = seconds[len(seconds) // 2], peak_flops([device])
     work = flops.step_flops(preset, context)
@@ -148,7 +151,44 @@ def measure(subject: Subject, device: str) -> dict[str, Any]:
         "hfu": hard / median / peak if peak else None,
         "peak_memory_bytes": torch.cuda.max_memory_allocated(device) if on_gpu else None,
         "predicted_memory_bytes": predicted(preset, width=2 if on_gpu else 4).drafter,
+        **kernels,
     }  # fmt: skip
+
+
+def profile(step: Callable[[], Any]) -> dict[str, Any]:
+    """Kernels of one step by time on the device, in ms, and how long the device had nothing."""
+    from torch.profiler import ProfilerActivity
+    from torch.profiler import profile as profiler
+
+    with profiler(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]) as seen:
+        step()
+        torch.cuda.synchronize()
+    kernels = [
+        e for e in seen.key_averages() if e.self_device_time_total and not e.self_cpu_time_total
+    ]
+    kernels.sort(key=lambda e: -e.self_device_time_total)
+    spans = sorted(
+        (e.time_range.start, e.time_range.end)
+        for e in seen.events()
+        if e.device_type == torch.autograd.DeviceType.CUDA
+    )
+    busy = sum(end - start for start, end in spans)
+    return {
+        "kernels": [[e.key[:90], e.count, e.self_device_time_total / 1e3] for e in kernels[:40]],
+        "device_busy_ms": busy / 1e3, "device_span_ms": (spans[-1][1] - spans[0][0]) / 1e3,
+    }  # fmt: skip
+
+
+def attempt(subject: Subject, device: str) -> dict[str, Any]:
+    """The figures, or what the subject asked for when memory ran out."""
+    try:
+        return measure(subject, device)
+    except torch.OutOfMemoryError as error:
+        return {
+            "preset": subject.preset.name, "context": subject.preset.contexts[0],
+            "rows": subject.preset.rows, **subject.knobs, "out_of_memory": str(error)[:300],
+            "peak_memory_bytes": torch.cuda.max_memory_allocated(device),
+        }  # fmt: skip
 
 
 def subjects(asked: argparse.Namespace) -> Iterator[Subject]:
@@ -167,6 +207,7 @@ def subjects(asked: argparse.Namespace) -> Iterator[Subject]:
             knobs={**DEFAULT_KNOBS, **dict(zip(axes, values, strict=True))},
             options=asked.kernel_options,
             whole=asked.whole,
+            profiled=asked.profile,
         )  # fmt: skip
 
 
@@ -184,11 +225,12 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--kernel-options", default="")
     parser.add_argument("--table", action="store_true")
     parser.add_argument("--whole", action="store_true")
+    parser.add_argument("--profile", action="store_true")
     asked = parser.parse_args(arguments)
     (device, *_) = devices_of(asked.device)
     print(json.dumps({"ceiling_tflops": ceiling(device) / 1e12, "torch": torch.__version__}))
     for subject in subjects(asked):
-        print(json.dumps(measure(subject, device)), flush=True)
+        print(json.dumps(attempt(subject, device)), flush=True)
 
 
 if __name__ == "__main__":
