@@ -149,12 +149,8 @@ class Shared:
         self._schedule = workshop.make("schedule")
         self._objective = workshop.make("objective", plan.preset)
         self._convention = workshop.make("labels")
-        recorder = counters.recorder
-        recorder.emit(
-            "tolerance",
-            loss=self.precision.loss_tolerance,
-            grad_norm=self.precision.norm_tolerance,
-        )
+        loss, norm = self.precision.tolerances(plan.device_type)
+        counters.recorder.emit("tolerance", loss=loss, grad_norm=norm)
 
     def targets(self, devices: Iterable[str]) -> dict[str, Any]:
         """The frozen target on each of these devices."""

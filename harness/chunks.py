@@ -27,9 +27,18 @@ def weighing(objective: Objective) -> ChunkFn:
     def terms(
         _phase: Phase, hidden: Tensor, labels: Tensor, weights: Tensor, head: Tensor
     ) -> Figures:
-        return terms_of(F.linear(hidden, head), labels, weights, objective)
+        return terms_of(logits_of(hidden, head), labels, weights, objective)
 
     return terms
+
+
+def logits_of(hidden: Tensor, head: Tensor) -> Tensor:
+    """[.., V] from hidden [.., h] and head [V, h], always as one matrix product.
+
+    A chunk without its first slots is strided, and on such an input ``linear`` multiplies block by
+    block: 37 ms instead of 3 for a chunk of the 8B shape on an H200.
+    """
+    return F.linear(hidden.flatten(0, -2), head).unflatten(0, hidden.shape[:-1])
 
 
 def terms_of(logits: Tensor, labels: Tensor, weights: Tensor, objective: Objective) -> Figures:

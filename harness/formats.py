@@ -1,8 +1,7 @@
 """Number formats as a record, for the parts of axis ``precision``.
 
 fp32 weights under bf16 activations would be cast again in every call; bf16 weights with fp32
-masters compute the same products once cast. Tolerances are for losses and gradient norms of two
-runs that differ in order of summation only.
+masters compute the same products once cast.
 """
 
 from __future__ import annotations
@@ -18,6 +17,9 @@ from harness.updates import Direct, Mastered
 
 EXACT = (2e-3, 2e-2)
 COARSE = (2e-2, 1e-1)
+"""Relative, of loss and gradient norm, for two runs that differ in order of summation only: where
+everything is fp32, and where anything is narrower.
+"""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -29,15 +31,10 @@ class Formats:
     on_cpu: tuple[torch.dtype, torch.dtype]
     elsewhere: tuple[torch.dtype, torch.dtype]
     masters: bool
-    tolerances: tuple[float, float]
 
-    @property
-    def loss_tolerance(self) -> float:
-        return self.tolerances[0]
-
-    @property
-    def norm_tolerance(self) -> float:
-        return self.tolerances[1]
+    def tolerances(self, device_type: str) -> tuple[float, float]:
+        wide = all(dtype is torch.float32 for dtype in self.dtypes(device_type))
+        return EXACT if wide else COARSE
 
     def dtypes(self, device_type: str) -> tuple[torch.dtype, torch.dtype]:
         return self.on_cpu if device_type == "cpu" else self.elsewhere
@@ -50,13 +47,7 @@ class Formats:
         return Mastered(module, preset) if self.masters and narrow else Direct(module, preset)
 
 
-def alike(
-    target: torch.dtype,
-    drafter: torch.dtype,
-    *,
-    masters: bool,
-    tolerances: tuple[float, float] = COARSE,
-) -> Formats:
+def alike(target: torch.dtype, drafter: torch.dtype, *, masters: bool) -> Formats:
     """The same formats on every device."""
     pair = (target, drafter)
-    return Formats(on_cpu=pair, elsewhere=pair, masters=masters, tolerances=tolerances)
+    return Formats(on_cpu=pair, elsewhere=pair, masters=masters)

@@ -68,14 +68,13 @@ class Updates(Protocol):
 
 
 class Precision(Protocol):
-    """axis ``precision``: ``build() -> Precision``.
+    """axis ``precision``: ``build() -> Precision``."""
 
-    ``loss_tolerance`` and ``norm_tolerance`` are relative: how far two runs of equal meaning may
-    be apart after a few steps.
-    """
-
-    loss_tolerance: float
-    norm_tolerance: float
+    def tolerances(self, device_type: str) -> tuple[float, float]:
+        """Relative, of loss and gradient norm: how far two runs of equal meaning may be apart at
+        their first steps.
+        """
+        ...
 
     def dtypes(self, device_type: str) -> tuple[torch.dtype, torch.dtype]:
         """Of the target with its features, and of the drafter's weights."""

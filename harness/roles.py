@@ -28,10 +28,13 @@ from harness.step import Drafting, Result
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Parcel:
-    """A batch on its way. ``ready`` is the CUDA event after which its features exist."""
+    """A batch on its way. ``ready`` is the CUDA event after which its features exist; ``made_s``
+    is when it was handed over, on the machine's monotonic clock.
+    """
 
     batch: Batch
     ready: Any = None
+    made_s: float = 0.0
 
     @property
     def size_bytes(self) -> int:
@@ -80,7 +83,7 @@ class Feeder:
             loss_mask=loss_mask.to(self._device),
             features=self._target.features(input_ids),
         )
-        return Parcel(batch=batch, ready=self._event())
+        return Parcel(batch=batch, ready=self._event(), made_s=time.monotonic())
 
     def _event(self) -> Any:
         if not self._device.startswith("cuda"):
@@ -149,9 +152,11 @@ class Trainer:
         began = time.monotonic()
         batch = self._brought(parcel)
         result = yield from self._drafting.steps(batch, step)
-        self._record(batch, step, began, result)
+        # From when the batch was there and this drafter wanted it.
+        handed = began - max(parcel.made_s, self._before[0])
+        self._record(batch, step, began, handed, result)
 
-    def _record(self, batch: Batch, step: int, began: float, result: Result) -> None:
+    def _record(self, batch: Batch, step: int, began: float, handed: float, result: Result) -> None:
         now, compiles = time.monotonic(), self._compiles.here
         turn = Turn(
             began_s=self._before[0],
@@ -170,6 +175,7 @@ class Trainer:
             grad_norm=result.grad_norm,
             step_s=round(turn.ended_s - turn.began_s, 6),
             wait_s=round(began - self._before[0], 6),
+            handoff_s=round(handed, 6),
             lock_wait_s=round(result.lock_wait_s, 6),
             rows=preset.rows,
             anchors=preset.rows * preset.drafter.anchors,

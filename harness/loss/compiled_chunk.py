@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from fxrace.probe.part import Part
-from harness.chunks import Figures, added, split, terms_of
+from harness.chunks import Figures, added, logits_of, split, terms_of
 from harness.compiling import Run, at_home, compiled
 from harness.config import Preset
 from harness.contracts import Checkpoint, Phase, Terms
@@ -61,7 +61,7 @@ class CompiledChunk:
 def _terms(
     hidden: Tensor, labels: Tensor, weights: Tensor, head: Tensor, objective: Objective
 ) -> Figures:
-    return terms_of(torch.nn.functional.linear(hidden, head), labels, weights, objective)
+    return terms_of(logits_of(hidden, head), labels, weights, objective)
 
 
 part = Part(build=CompiledChunk)

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from fxrace.probe.part import Part
-from harness.chunks import split
+from harness.chunks import logits_of, split
 from harness.compiling import Run, at_home, compiled
 from harness.config import Preset
 from harness.contracts import Checkpoint, Phase, Terms
@@ -57,7 +57,7 @@ class FusedLinearCE:
     ) -> tuple[Tensor, Tensor]:
         """The four figures as one vector, and d numerator / d hidden."""
         key = ("shares", tuple(hidden.shape))
-        logits = torch.nn.functional.linear(hidden, head)
+        logits = logits_of(hidden, head)
         figures, pull = self._run(
             "loss",
             Phase.FORWARD,

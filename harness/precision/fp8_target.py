@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from fxrace.probe.part import Part
-from harness.formats import COARSE, Formats
+from harness.formats import Formats
 from harness.model.layers import Linear
 
 LARGEST = 448.0
@@ -44,13 +44,8 @@ class Fp8Target:
 
     formats: Formats
 
-    @property
-    def loss_tolerance(self) -> float:
-        return self.formats.loss_tolerance
-
-    @property
-    def norm_tolerance(self) -> float:
-        return self.formats.norm_tolerance
+    def tolerances(self, device_type: str) -> tuple[float, float]:
+        return self.formats.tolerances(device_type)
 
     def dtypes(self, device_type: str) -> tuple[torch.dtype, torch.dtype]:
         return self.formats.dtypes(device_type)
@@ -70,7 +65,7 @@ class Fp8Target:
 
 def build() -> Fp8Target:
     pair = (torch.bfloat16, torch.bfloat16)
-    return Fp8Target(formats=Formats(on_cpu=pair, elsewhere=pair, masters=True, tolerances=COARSE))
+    return Fp8Target(formats=Formats(on_cpu=pair, elsewhere=pair, masters=True))
 
 
 def refuse(device_type: str) -> str | None:

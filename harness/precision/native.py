@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from fxrace.probe.part import Part
-from harness.formats import EXACT, Formats
+from harness.formats import Formats
 
 
 def build() -> Formats:
@@ -13,7 +13,6 @@ def build() -> Formats:
         on_cpu=(torch.float32, torch.float32),
         elsewhere=(torch.bfloat16, torch.bfloat16),
         masters=True,
-        tolerances=EXACT,
     )
 
 

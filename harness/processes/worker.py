@@ -128,7 +128,7 @@ class _Lane:
             item.ready.synchronize()  # an event may not cross; the features may
         while not self._over():
             try:
-                self._lane.put(item.batch, timeout=LOOK_S)
+                self._lane.put((item.batch, item.made_s), timeout=LOOK_S)
             except queue.Full:
                 continue
             return True
@@ -154,11 +154,11 @@ class _Lanes:
         lane = self._links.lanes[number % len(plan.target_devices)][self._order.index]
         while not self._links.stop.is_set():
             try:
-                batch = lane.get(timeout=LOOK_S)
+                batch, made_s = lane.get(timeout=LOOK_S)
             except queue.Empty:
                 continue
             self._step += 1
-            return Parcel(batch=batch)
+            return Parcel(batch=batch, made_s=made_s)
         raise Stopped
 
 

@@ -39,6 +39,7 @@ from harness.model.training import Batch
 from harness.step import Drafting
 
 WARM, TIMED = 5, 20
+KERNELS, GAPS = 40, 15
 TABLE = (("paper_8b", 3072, 512), ("paper_4b", 3072, 512), ("paper_8b", 550, 256))
 
 
@@ -167,16 +168,23 @@ def profile(step: Callable[[], Any]) -> dict[str, Any]:
         e for e in seen.key_averages() if e.self_device_time_total and not e.self_cpu_time_total
     ]
     kernels.sort(key=lambda e: -e.self_device_time_total)
-    spans = sorted(
-        (e.time_range.start, e.time_range.end)
+    launched = sorted(
+        (e.time_range.start, e.time_range.end, e.name[:60])
         for e in seen.events()
         if e.device_type == torch.autograd.DeviceType.CUDA
     )
-    busy = sum(end - start for start, end in spans)
+    gaps = sorted(
+        ((later[0] - before[1]) / 1e3, before[2], later[2])
+        for before, later in itertools.pairwise(launched)
+    )
     return {
-        "kernels": [[e.key[:90], e.count, e.self_device_time_total / 1e3] for e in kernels[:40]],
-        "device_busy_ms": busy / 1e3, "device_span_ms": (spans[-1][1] - spans[0][0]) / 1e3,
-    }  # fmt: skip
+        "kernels": [
+            [e.key[:90], e.count, e.self_device_time_total / 1e3] for e in kernels[:KERNELS]
+        ],
+        "device_busy_ms": sum(end - start for start, end, _ in launched) / 1e3,
+        "device_span_ms": (launched[-1][1] - launched[0][0]) / 1e3,
+        "longest_gaps_ms": gaps[: -GAPS - 1 : -1],
+    }
 
 
 def attempt(subject: Subject, device: str) -> dict[str, Any]:

@@ -60,7 +60,7 @@ def test_the_curve_is_the_plain_one(root: Path, axis: str, name: str) -> None:
     knobs = {**PLAIN, "execution": "threads"} if meaning else PLAIN
     trace = run_trial(root, {**knobs, axis: name}, steps=STEPS, drafters=2)
     assert not list(trace.of("raised", "broken", "skipped"))
-    narrow = axis == "precision" and part.build().loss_tolerance > 1e-2
+    narrow = axis == "precision" and part.build().tolerances("cpu")[0] > 1e-2
     assert curve(trace) == pytest.approx(wanted, rel=0.02 if narrow else TOLERANCE)
     assert len(curve(trace)) == 2 * STEPS * 2
 

@@ -108,6 +108,7 @@ def test_a_trial_records_waits_balance_and_queues(tmp_path: Path) -> None:
     depths = [sum(e.data["depths"].values()) for e in trace.of("queue")]
     assert depths == [4, 4]
     assert all(e.data["lock_wait_s"] >= 0 for e in trace.of("step"))
+    assert all(0 <= e.data["handoff_s"] <= e.data["step_s"] for e in trace.of("step"))
     assert len(list(trace.of("balance"))) == 1
 
 
