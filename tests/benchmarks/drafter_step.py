@@ -7,7 +7,7 @@ first the matrix ceiling of this device in the same run. Features lie in memory,
 
 ``--table`` runs the three shapes of the published table. ``--loss``, ``--layers``, ``--attention``,
 ``--graphs``, ``--kernel-options`` choose parts (comma-separated lists run every combination), and
-``--whole`` adds the optimizer, to be compared with the bare step; ``--profile`` adds the kernels
+``--context`` takes a list of row lengths. ``--whole`` adds the optimizer, to be compared with the bare step; ``--profile`` adds the kernels
 that take most of it. A subject that runs out of memory says how much it had and wanted.
 """
 
@@ -201,7 +201,9 @@ def attempt(subject: Subject, device: str) -> dict[str, Any]:
 
 def subjects(asked: argparse.Namespace) -> Iterator[Subject]:
     """Every shape with every combination of parts that was asked for."""
-    shapes = TABLE if asked.table else ((asked.preset, asked.context, asked.anchors),)
+    contexts = [int(length) for length in asked.context.split(",")]
+    own = [(asked.preset, length, asked.anchors) for length in contexts]
+    shapes = TABLE if asked.table else own
     axes = ("attention", "layers", "loss", "cudagraphs")
     chosen = [getattr(asked, axis).split(",") for axis in axes]
     for (name, context, anchors), values in itertools.product(shapes, itertools.product(*chosen)):
@@ -223,7 +225,7 @@ def main(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--device", default="cuda", choices=["cuda", "cpu"])
     parser.add_argument("--preset", default="paper_8b")
-    parser.add_argument("--context", type=int, default=0)
+    parser.add_argument("--context", default="0")
     parser.add_argument("--anchors", type=int, default=0)
     parser.add_argument("--rows", type=int, default=0)
     parser.add_argument("--attention", default="flex_isolated")
