@@ -8,6 +8,7 @@ accelerator, so it can be part of a CUDA graph.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -19,37 +20,69 @@ from harness.model.mask import dflash_mask_mod
 TILE = 128
 
 
-def visible_pairs(anchors: Tensor, keep: Tensor, context: int, block: int) -> Tensor:
-    """How many (query, key) pairs are visible in each tile: fp32 [b, query tiles, key tiles].
-
-    ``anchors`` i64 and ``keep`` bool [b, N]. Exact: a tile has 2**14 pairs.
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Tiling:
+    """What depends on shapes alone: ``queries`` fp32 [query tiles, N], how many queries of a block
+    lie in a tile's rows; ``own`` i64 [N, key tiles], how many of its own keys in a tile's columns;
+    ``starts`` i64 [key tiles], where tiles begin.
     """
-    blocks, device = anchors.shape[1], anchors.device
-    slots = blocks * block
-    starts = torch.arange(0, slots, TILE, device=device)[:, None]
-    first = torch.arange(blocks, device=device) * block
-    queries = _overlap(first, first + block, starts)
-    tiles = torch.arange(0, context + slots, TILE, device=device)
-    nothing = torch.zeros_like(anchors)
-    past = _overlap(nothing[..., None], anchors.clamp(max=context)[..., None], tiles)
-    own = _overlap((context + first)[:, None], (context + first + block)[:, None], tiles)
-    keys = (past + own) * keep[..., None]
-    return queries.float() @ keys.float()
+
+    queries: Tensor
+    own: Tensor
+    starts: Tensor
+
+    @classmethod
+    def of(cls, blocks: int, block: int, context: int, device: torch.device) -> Tiling:
+        slots = blocks * block
+        first = torch.arange(blocks, device=device) * block
+        rows = torch.arange(0, slots, TILE, device=device)[:, None]
+        starts = torch.arange(0, context + slots, TILE, device=device)
+        keys = context + first[:, None]
+        return cls(
+            queries=_overlap(first, first + block, rows).float(),
+            own=_overlap(keys, keys + block, starts),
+            starts=starts,
+        )
+
+    def visible_pairs(self, anchors: Tensor, keep: Tensor) -> Tensor:
+        """How many (query, key) pairs are visible in each tile: fp32 [b, query tiles, key tiles].
+
+        ``anchors`` i64 below the context's length and ``keep`` bool [b, N]. Exact: a tile has
+        2**14 pairs.
+        """
+        past = (anchors[..., None] - self.starts).clamp(min=0, max=TILE)
+        keys = (past + self.own) * keep[..., None]
+        return self.queries @ keys.float()
 
 
-def block_mask(anchors: Tensor, keep: Tensor, context: int, block: int) -> Any:
-    """A BlockMask over [b, 1, Q, S + Q], equal in every field to ``create_block_mask``'s."""
-    slots = anchors.shape[1] * block
-    pairs = visible_pairs(anchors, keep, context, block)[:, None]
-    full = pairs == TILE * TILE
-    partial = (pairs > 0) & ~full
-    return BlockMask.from_kv_blocks(
-        *_ordered(partial),
-        *_ordered(full),
-        BLOCK_SIZE=TILE,
-        mask_mod=dflash_mask_mod(anchors, keep, context, block),
-        seq_lengths=(slots, context + slots),
-    )
+class BlockMasks:
+    """One drafter's block masks. What depends on shapes alone is made once and kept: it must
+    outlive every CUDA graph that reads it.
+    """
+
+    def __init__(self) -> None:
+        self._tilings: dict[tuple[Any, ...], Tiling] = {}
+
+    def of(self, anchors: Tensor, keep: Tensor, context: int, block: int) -> Any:
+        """A BlockMask over [b, 1, Q, S + Q], equal in every field to ``create_block_mask``'s."""
+        blocks, device = anchors.shape[1], anchors.device
+        shape = (blocks, block, context, device)
+        if shape not in self._tilings:
+            self._tilings[shape] = Tiling.of(*shape)
+        pairs = self._tilings[shape].visible_pairs(anchors, keep)[:, None]
+        full = pairs == TILE * TILE
+        tiles = torch.stack(((pairs > 0) & ~full, full))
+        (partial_count, full_count), (partial, whole) = _ordered(tiles)
+        # By columns too: left to torch this is half of all kernels of the plan.
+        (q_partial_count, q_full_count), (q_partial, q_whole) = _ordered(tiles.transpose(-2, -1))
+        return BlockMask(
+            seq_lengths=(blocks * block, context + blocks * block),
+            kv_num_blocks=partial_count, kv_indices=partial,
+            full_kv_num_blocks=full_count, full_kv_indices=whole,
+            q_num_blocks=q_partial_count, q_indices=q_partial,
+            full_q_num_blocks=q_full_count, full_q_indices=q_whole,
+            BLOCK_SIZE=(TILE, TILE), mask_mod=dflash_mask_mod(anchors, keep, context, block),
+        )  # fmt: skip
 
 
 def _overlap(begin: Tensor, end: Tensor, tile: Tensor) -> Tensor:
@@ -60,4 +93,4 @@ def _overlap(begin: Tensor, end: Tensor, tile: Tensor) -> Tensor:
 def _ordered(tiles: Tensor) -> tuple[Tensor, Tensor]:
     """Tiles [.., rows, columns] bool as (how many per row, their columns first), both int32."""
     counts = tiles.sum(dim=-1, dtype=torch.int32)
-    return counts, tiles.int().argsort(dim=-1, descending=True, stable=True).int().contiguous()
+    return counts, tiles.byte().argsort(dim=-1, descending=True, stable=True).int()

@@ -13,7 +13,7 @@ import torch
 from torch import nn
 
 from harness.config import Preset
-from harness.updates import Direct, Mastered
+from harness.updates import Direct, Fused, Mastered
 
 EXACT = (2e-3, 2e-2)
 COARSE = (2e-2, 1e-1)
@@ -44,7 +44,10 @@ class Formats:
 
     def updates(self, module: nn.Module, preset: Preset) -> Direct:
         narrow = any(weight.dtype is not torch.float32 for weight in module.parameters())
-        return Mastered(module, preset) if self.masters and narrow else Direct(module, preset)
+        if not (self.masters and narrow):
+            return Direct(module, preset)
+        on_gpu = all(weight.is_cuda for weight in module.parameters())
+        return (Fused if on_gpu else Mastered)(module, preset)
 
 
 def alike(target: torch.dtype, drafter: torch.dtype, *, masters: bool) -> Formats:

@@ -77,12 +77,8 @@ class Feeder:
             rows=preset.rows,
             context=preset.contexts[step % len(preset.contexts)],
         )
-        input_ids = input_ids.to(self._device)
-        batch = Batch(
-            input_ids=input_ids,
-            loss_mask=loss_mask.to(self._device),
-            features=self._target.features(input_ids),
-        )
+        features = self._target.features(input_ids.to(self._device))
+        batch = Batch(input_ids=input_ids, loss_mask=loss_mask, features=features)
         return Parcel(batch=batch, ready=self._event(), made_s=time.monotonic())
 
     def _event(self) -> Any:

@@ -141,10 +141,11 @@ class Drafting:
     def _backward(self, batch: Batch, generator: torch.Generator) -> tuple[Tensor, ...]:
         """Gradients into the module; the step's own loss, denominator, correct and count."""
         gear, sync = self._gear, self._method.sync
-        blocks = draw_blocks(
+        drawn = draw_blocks(
             batch, self._plan.preset.drafter, self._borrowed.mask_token, generator,
             gear.convention,
         )  # fmt: skip
+        blocks = drawn.on(self.device)
 
         def work(features: Tensor, *drawn: Tensor) -> tuple[Tensor, ...]:
             terms = draft_terms(

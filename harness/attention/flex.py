@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.nn.attention.flex_attention import flex_attention
 
 from fxrace.probe.part import Part
-from harness.block_mask import block_mask
+from harness.block_mask import BlockMasks
 from harness.compiling import backend
 from harness.contracts import Tracing
 from harness.counters import Counters
@@ -36,11 +36,12 @@ class Flex:
         kernel_options: dict[str, Any] | None = None,
     ) -> None:
         prepare(device, counters)
+        self._masks = BlockMasks()
         self._flex: Any = torch.compile(flex_attention, dynamic=False, **backend(device, mode))
         self._options = kernel_options or None
 
     def plan(self, anchors: Tensor, keep: Tensor, context: int, block: int) -> Any:
-        return block_mask(anchors, keep, context, block)
+        return self._masks.of(anchors, keep, context, block)
 
     def attend(self, q: Tensor, k: Tensor, v: Tensor, plan: Any) -> Tensor:
         out: Tensor = self._flex(

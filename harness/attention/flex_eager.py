@@ -13,7 +13,7 @@ from torch import Tensor
 from torch.nn.attention.flex_attention import flex_attention
 
 from fxrace.probe.part import Part
-from harness.block_mask import block_mask
+from harness.block_mask import BlockMasks
 from harness.contracts import Tracing
 from harness.counters import Counters
 from harness.flex_path import prepare
@@ -27,9 +27,10 @@ class FlexEager:
 
     def __init__(self, device: torch.device, counters: Counters) -> None:
         prepare(device, counters)
+        self._masks = BlockMasks()
 
     def plan(self, anchors: Tensor, keep: Tensor, context: int, block: int) -> Any:
-        return block_mask(anchors, keep, context, block)
+        return self._masks.of(anchors, keep, context, block)
 
     def attend(self, q: Tensor, k: Tensor, v: Tensor, plan: Any) -> Tensor:
         out: Tensor = flex_attention(q, k, v, block_mask=plan, enable_gqa=True)

@@ -13,7 +13,7 @@ from torch import Tensor
 from torch.nn.attention.flex_attention import flex_attention
 
 from fxrace.probe.part import Part
-from harness.block_mask import block_mask
+from harness.block_mask import BlockMasks
 from harness.compiling import compiled
 from harness.contracts import Tracing
 from harness.counters import Counters
@@ -34,11 +34,12 @@ class FlexIsolated:
         options: dict[str, Any] | None,
     ) -> None:
         prepare(device, counters)
+        self._masks = BlockMasks()
         self._device, self._mode, self._options = device, mode, options or None
         self._made: dict[tuple[int, ...], Any] = {}
 
     def plan(self, anchors: Tensor, keep: Tensor, context: int, block: int) -> Any:
-        return block_mask(anchors, keep, context, block)
+        return self._masks.of(anchors, keep, context, block)
 
     def attend(self, q: Tensor, k: Tensor, v: Tensor, plan: Any) -> Tensor:
         shape = tuple(k.shape)

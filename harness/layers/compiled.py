@@ -21,7 +21,7 @@ from harness.config import Preset
 from harness.contracts import Phase
 from harness.model.drafter import Drafter, DraftLayer
 from harness.model.layers import EPSILON
-from harness.model.rope import rotate
+from harness.model.rope import Rotation, rotate
 
 
 class Compiled:
@@ -37,6 +37,7 @@ class Compiled:
         self._run, self._mode = run, mode
         self._device = device or torch.device("cpu")
         self._made: dict[tuple[Callable[..., Any], int], Any] = {}
+        self._tables: dict[tuple[int, torch.dtype], Rotation] = {}
 
     def hidden(
         self,
@@ -49,8 +50,8 @@ class Compiled:
         run_layer: Callable[..., Tensor],
     ) -> Tensor:
         """As ``Drafter.forward``."""
-        past_turn, turn = drafter.turns(features.shape[1], anchors, noise.dtype)
         length = features.shape[1]
+        past_turn, turn = self._turns(drafter, length, anchors, noise.dtype)
         past = self._call(
             Phase.FORWARD, past_of_all_layers, length, features, *_past_weights(drafter),
             *past_turn,
@@ -60,6 +61,22 @@ class Compiled:
             keys, values = past[2 * index : 2 * index + 2]
             hidden = run_layer(self._layer(layer, attend), hidden, keys, values, *turn)
         return drafter.finish(hidden)
+
+    def _turns(
+        self, drafter: Drafter, length: int, anchors: Tensor, dtype: torch.dtype
+    ) -> tuple[Rotation, Rotation]:
+        """As ``Drafter.turns``, looked up: a table per row length is made once."""
+        block = drafter.shape.block
+        if (length, dtype) not in self._tables:
+            nowhere = anchors.new_full((1, 1), length)
+            (cos, sin), (more_cos, more_sin) = drafter.turns(length, nowhere, dtype)
+            table = torch.cat((cos, more_cos), dim=2)[0, 0], torch.cat((sin, more_sin), dim=2)[0, 0]
+            self._tables[length, dtype] = table
+        slots = torch.arange(block, device=anchors.device)
+        at = (anchors[:, :, None] + slots).flatten(1)
+        cos, sin = self._tables[length, dtype]
+        past = cos[None, None, :length], sin[None, None, :length]
+        return past, (cos[at][:, None], sin[at][:, None])
 
     def _layer(self, layer: DraftLayer, attend: Callable[..., Tensor]) -> Callable[..., Tensor]:
         """The layer as ``Checkpoint.layer`` calls it."""

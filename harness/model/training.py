@@ -6,7 +6,7 @@ through the checkpoint part, its attention through the locking part), loss chunk
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -22,7 +22,8 @@ from harness.numerics import Convention
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Batch:
     """A micro-batch as a target hands it over: input_ids i64 and loss_mask bool [b, S],
-    features [b, S, K*h].
+    features [b, S, K*h]. Tokens and mask stay on the host, where draft blocks are drawn from
+    them: on a GPU that is forty small kernels, each launched while it has nothing else to do.
     """
 
     input_ids: Tensor
@@ -35,12 +36,8 @@ class Batch:
         return int(self.input_ids.shape[1])
 
     def on(self, device: str | torch.device) -> Batch:
-        """A copy on ``device``, ordered on the current stream; itself if it is there already."""
-        return Batch(
-            input_ids=self.input_ids.to(device, non_blocking=True),
-            loss_mask=self.loss_mask.to(device, non_blocking=True),
-            features=self.features.to(device, non_blocking=True),
-        )
+        """With features on ``device``, copied in the order of the current stream."""
+        return replace(self, features=self.features.to(device, non_blocking=True))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -59,6 +56,10 @@ class Blocks:
     def tensors(self) -> tuple[Tensor, ...]:
         """All of them, as ``from_tensors`` takes them."""
         return self.anchors, self.keep, self.tokens, self.labels, self.weights
+
+    def on(self, device: str | torch.device) -> Blocks:
+        """Copies on ``device``."""
+        return Blocks.from_tensors(*(t.to(device, non_blocking=True) for t in self.tensors))
 
     @classmethod
     def from_tensors(cls, *tensors: Tensor) -> Blocks:

@@ -30,7 +30,7 @@ from harness.devices import devices_of, peak_flops
 from harness.model.drafter import Drafter, build_drafter
 from harness.model.mask import dense_mask
 from harness.model.training import Batch, Blocks, draw_blocks
-from tests.benchmarks.drafter_step import TABLE, timed
+from tests.benchmarks.drafter_step import TABLE, steady, timed
 
 SAME = {
     "fc": ("fuse", 0), "hidden_norm": ("fuse_norm", 0), "norm": ("norm", 0),
@@ -114,12 +114,14 @@ def speed(preset: Preset, device: str) -> dict[str, Any]:
 
     torch.cuda.reset_peak_memory_stats(device)
     seconds = sorted(timed(step, device, TIMED))
+    pipelined = steady(step, device, TIMED)
     median, peak = seconds[len(seconds) // 2], peak_flops([device])
     work = flops.step_flops(preset, preset.contexts[0])
     return {
         "subject": "specforge 0.2.0", "preset": preset.name, "context": preset.contexts[0],
         "anchors": preset.drafter.anchors, "step_ms": median * 1e3,
         "step_ms_low": seconds[1] * 1e3, "step_ms_high": seconds[-2] * 1e3,
+        "steady_ms": pipelined * 1e3, "steady_mfu": work / pipelined / peak if peak else None,
         "draft_slots_per_s": preset.rows * preset.slots_per_row / median,
         "mfu": work / median / peak if peak else None,
         "peak_memory_bytes": torch.cuda.max_memory_allocated(device),

@@ -7,8 +7,10 @@ first the matrix ceiling of this device in the same run. Features lie in memory,
 
 ``--table`` runs the three shapes of the published table. ``--loss``, ``--layers``, ``--attention``,
 ``--graphs``, ``--kernel-options`` choose parts (comma-separated lists run every combination), and
-``--context`` takes a list of row lengths. ``--whole`` adds the optimizer, to be compared with the bare step; ``--profile`` adds the kernels
-that take most of it. A subject that runs out of memory says how much it had and wanted.
+``--context`` takes a list of row lengths. ``--whole`` adds the optimizer, to be compared with the
+bare step; ``--profile`` adds the kernels that take most of it. ``steady_ms`` is a step when the
+next is launched without waiting for it, ``step_ms`` when each is waited for. A subject that runs
+out of memory says how much it had and wanted.
 """
 
 from __future__ import annotations
@@ -38,7 +40,7 @@ from harness.model.target import Borrowed
 from harness.model.training import Batch
 from harness.step import Drafting
 
-WARM, TIMED = 5, 20
+WARM, TIMED = 3, 20
 KERNELS, GAPS = 40, 15
 TABLE = (("paper_8b", 3072, 512), ("paper_4b", 3072, 512), ("paper_8b", 550, 256))
 
@@ -77,6 +79,11 @@ def timed(work: Callable[[], Any], device: str, count: int) -> list[float]:
     return seconds
 
 
+def steady(work: Callable[[], Any], device: str, count: int) -> float:
+    """Seconds per run of ``count`` in a row, each launched without waiting for the one before."""
+    return sorted(timed(lambda: [work() for _ in range(count)], device, 3))[1] / count
+
+
 def settled(device: str) -> None:
     if device.startswith("cuda"):
         torch.cuda.synchronize(device)
@@ -103,8 +110,8 @@ def drafting(subject: Subject, plan: Plan, recorder: Recorder) -> tuple[Drafting
     _, made = shared.drafting(0, lent)
     context, rows = plan.preset.contexts[0], plan.preset.rows
     batch = Batch(
-        input_ids=torch.randint(0, target.vocab - 1, (rows, context)).to(device),
-        loss_mask=torch.ones(rows, context, dtype=torch.bool, device=device),
+        input_ids=torch.randint(0, target.vocab - 1, (rows, context)),
+        loss_mask=torch.ones(rows, context, dtype=torch.bool),
         features=random(rows, context, plan.preset.drafter.captures * target.hidden),
     )
     again = recomputed(workshop.make("checkpoint"), workshop.make("loss", plan.preset))
@@ -133,6 +140,7 @@ def measure(subject: Subject, device: str) -> dict[str, Any]:
         if device.startswith("cuda"):
             torch.cuda.reset_peak_memory_stats(device)
         seconds = sorted(timed(step, device, TIMED))
+        pipelined = steady(step, device, TIMED)
         kernels = profile(step) if subject.profiled else {}
         recorder.close()
     median, peak = seconds[len(seconds) // 2], peak_flops([device])
@@ -144,6 +152,7 @@ def measure(subject: Subject, device: str) -> dict[str, Any]:
         "rows": preset.rows, "whole_step": subject.whole, "kernel_options": subject.options,
         **{axis: subject.knobs[axis] for axis in ("attention", "layers", "loss", "cudagraphs")},
         "step_ms": median * 1e3, "step_ms_low": seconds[1] * 1e3, "step_ms_high": seconds[-2] * 1e3,
+        "steady_ms": pipelined * 1e3, "steady_mfu": work / pipelined / peak if peak else None,
         "context_tokens_per_s": preset.rows * context / median,
         "draft_slots_per_s": preset.rows * preset.slots_per_row / median,
         "anchors_per_s": preset.rows * preset.drafter.anchors / median,

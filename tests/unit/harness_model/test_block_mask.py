@@ -6,9 +6,10 @@ import pytest
 import torch
 from torch.nn.attention.flex_attention import create_block_mask
 
-from harness.block_mask import TILE, block_mask, visible_pairs
+from harness.block_mask import TILE, BlockMasks, Tiling
 from harness.model.mask import dense_mask, dflash_mask_mod
 
+CPU = torch.device("cpu")
 FIELDS = (
     "kv_num_blocks", "kv_indices", "full_kv_num_blocks", "full_kv_indices",
     "q_num_blocks", "q_indices", "full_q_num_blocks", "full_q_indices",
@@ -33,7 +34,9 @@ def drawn(context: int, blocks: int, seed: int) -> tuple[torch.Tensor, torch.Ten
 def test_it_equals_the_one_from_the_predicate(context: int, blocks: int, block: int) -> None:
     anchors, keep = drawn(context, blocks, seed=context)
     slots = blocks * block
-    mine = block_mask(anchors, keep, context, block)
+    masks = BlockMasks()
+    masks.of(anchors.flip(0), keep, context, block)  # what is kept must not depend on anchors
+    mine = masks.of(anchors, keep, context, block)
     theirs = create_block_mask(
         dflash_mask_mod(anchors, keep, context, block), 2, None, slots, context + slots,
         device="cpu",
@@ -53,12 +56,13 @@ def test_tiles_count_visible_pairs_exactly() -> None:
     rows, keys = (-size % TILE for size in mask.shape[1:])
     padded = torch.nn.functional.pad(mask, (0, keys, 0, rows))
     tiles = padded.unflatten(2, (-1, TILE)).unflatten(1, (-1, TILE)).sum(dim=(2, 4))
-    assert torch.equal(visible_pairs(anchors, keep, context, block), tiles)
+    assert torch.equal(Tiling.of(blocks, block, context, CPU).visible_pairs(anchors, keep), tiles)
 
 
 def test_most_tiles_are_empty_at_paper_shapes() -> None:
     generator = torch.Generator().manual_seed(0)
     anchors = torch.randperm(3070, generator=generator)[:512].sort().values[None]
-    pairs = visible_pairs(anchors, torch.ones(1, 512, dtype=torch.bool), 3072, 16)
+    keep = torch.ones(1, 512, dtype=torch.bool)
+    pairs = Tiling.of(512, 16, 3072, CPU).visible_pairs(anchors, keep)
     assert pairs.shape == (1, 64, 88)
     assert 0.1 < (pairs > 0).float().mean() < 0.2
