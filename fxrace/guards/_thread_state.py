@@ -2,8 +2,9 @@
 
 torch's own variable stays and means "in some thread"; its readers are given code that asks for
 this thread's value where the variable is True. They keep that code as long as the guard is on:
-Dynamo's guards hold a reader by its code, so each change of it would be a recompile. The surprise:
-code that reads the variable past its readers sees other threads' values, as before.
+Dynamo's guards hold a reader by its code, so each change of it would be a recompile. For the same
+reason a guard that is installed again gives its readers the very code they had under it before. The
+surprise: code that reads the variable past its readers sees other threads' values, as before.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import FunctionType
+from types import CodeType, FunctionType
 from typing import Any
 
 from fxrace.guards._contract import Detach
@@ -20,6 +21,18 @@ from fxrace.guards._swap import filled, swapped
 
 class _Mine(threading.local):
     value = False
+
+
+class _Asked:
+    """What a reader's code holds: it outlives the flags of one installation after another."""
+
+    flag: ThreadFlag | None = None
+
+    def here(self) -> bool:
+        return self.flag is None or self.flag.here()
+
+
+_READERS: dict[tuple[FunctionType, CodeType, Callable[..., Any]], tuple[CodeType, _Asked]] = {}
 
 
 class ThreadFlag:
@@ -37,7 +50,18 @@ class ThreadFlag:
 
     def read_by(self, function: FunctionType, template: Callable[..., Any]) -> Callable[[], Detach]:
         """The step that gives a reader of torch the template's code, which reads this flag."""
-        return lambda: swapped(function, filled(template, function, self))
+
+        def step() -> Detach:
+            key = (function, function.__code__, template)
+            if key not in _READERS:
+                asked = _Asked()
+                _READERS[key] = filled(template, function, asked), asked
+            code, asked = _READERS[key]
+            detach = swapped(function, code)
+            asked.flag = self
+            return detach
+
+        return step
 
     def here(self) -> bool:
         return self._mine.value or not self.live

@@ -198,6 +198,31 @@ def installed_in_a_trace() -> list[str]:
     return found
 
 
+def compiles_nothing_again() -> list[str]:
+    """A guard that comes back finds the code that was compiled under it, and so does its absence."""
+    from torch._dynamo.utils import counters
+
+    def asks(x: torch.Tensor) -> torch.Tensor:
+        return x + 1 if torch.compiler.is_compiling() else x
+
+    found = []
+    for name in usable():
+        torch._dynamo.reset()
+        compiled, x = torch.compile(asks, backend="eager"), torch.ones(2)
+
+        def both(compiled: Callable[..., Any] = compiled, name: str = name) -> int:
+            compiled(x)
+            if name != "freeze":
+                with guards.install(name):
+                    compiled(x)
+            return counters["stats"]["unique_graphs"]
+
+        first = both()
+        if any(both() != first for _ in range(12)):
+            found.append(f"{name}: {counters['stats']['unique_graphs'] - first} more graphs")
+    return found
+
+
 def many_times() -> list[str]:
     """Install and remove beside threads that trace and run, 60 times."""
     before = _warmed()

@@ -23,6 +23,7 @@ CASES = (
     "taken_back_while_leaving",
     "installed_in_a_trace",
     "many_times",
+    "compiles_nothing_again",
 )
 
 
