@@ -1,8 +1,8 @@
 """One thread at a time traces or compiles; warm compiled calls and eager calls of others go on.
 
 Tracing state is made per thread as by the guard isolated, and every FX trace (make_fx included),
-Dynamo compile, lazy backward compile, export and load of an export takes one lock, which stands
-where Dynamo's own stood. A thread whose owner waits for it is let in, so code that joins a helper
+Dynamo compile, lazy backward compile, export, save and load of an export takes one lock, which
+stands where Dynamo's own stood. A thread whose owner waits for it is let in, so code that joins a helper
 inside a trace does not dead-lock.
 """
 
@@ -22,7 +22,7 @@ def attach(*, patience_s: float = PATIENCE_S) -> Detach:
     """``patience_s``: how long an owner may stand still before its waiters get GuardTimeout."""
     import torch._dynamo.convert_frame as convert
     import torch.export._trace as export
-    from torch._export.serde.serialize import GraphModuleDeserializer
+    from torch._export.serde import serialize
     from torch.fx import Tracer
     from torch.fx.experimental.proxy_tensor import _MakefxTracer
 
@@ -41,7 +41,8 @@ def attach(*, patience_s: float = PATIENCE_S) -> Detach:
         lambda: layered(convert, "compile_lock", lock),
         owned(Tracer, "trace"),
         owned(_MakefxTracer, "trace"),
-        owned(GraphModuleDeserializer, "deserialize"),
+        owned(serialize, "serialize_torch_artifact"),
+        owned(serialize.GraphModuleDeserializer, "deserialize"),
         *(owned(export, name) for name in exports),
     )
 

@@ -5,8 +5,10 @@ warm threads on a GPU while the guard is removed and installed in turn, every ``
 and prints one JSON document: draft slots per second with and without, and the ratio of
 neighbouring windows, median with a 95 % interval. Trials of different processes differ by more
 than any guard costs; neighbouring seconds of one process do not. Steps that reach into a switch
-are left out. The loop warms up under the guard. On the CPU, where compiled code still enters
-dispatch modes, a few unguarded seconds leave torch in a state that guards refuse, and this ends.
+are left out, and so are the first two pairs: what asks ``is_compiling()`` compiles once more under
+a guard. The loop warms up under the guard. ``--set AXIS=PART`` chooses parts: compiled flex on the
+CPU enters dispatch modes in every call, by which a few unguarded seconds leave torch in a state
+that guards refuse, and this ends; ``attention=dense`` with ``layers=compiled`` does not.
 """
 
 from __future__ import annotations
@@ -31,7 +33,7 @@ from harness.config import DEFAULT_KNOBS, DEFAULT_SETTINGS
 from harness.trial import run
 from tests.benchmarks.guard_cost import interval
 
-PATIENCE_S, ENOUGH = 5.0, 10**6
+PATIENCE_S, ENOUGH, UNCOUNTED = 5.0, 10**6, 2
 KNOBS = {
     **DEFAULT_KNOBS, "attention": "flex_isolated", "warmup": "main_thread", "locking": "none",
 }  # fmt: skip
@@ -93,10 +95,10 @@ def rate(window: Window, steps: list[tuple[float, float, int, int]]) -> float:
 
 
 def measure(
-    names: list[str], settings: dict[str, Any], pairs: int, window_s: float
+    names: list[str], knobs: dict[str, str], settings: dict[str, Any], pairs: int, window_s: float
 ) -> dict[str, Any]:
     trial = Trial(
-        target="harness.trial:run", knobs=KNOBS,
+        target="harness.trial:run", knobs={**KNOBS, **knobs},
         settings={**DEFAULT_SETTINGS, **settings, "steps": ENOUGH}, limits=Limits(trial_s=3600.0),
     )  # fmt: skip
     with TemporaryDirectory() as folder:
@@ -106,7 +108,7 @@ def measure(
         loop.start()
         recorder.warm.wait(timeout=300)
         compiled = [step[3] for step in recorder.steps]
-        windows = alternate(names, pairs, window_s, handle)
+        windows = alternate(names, pairs + UNCOUNTED, window_s, handle)[2 * UNCOUNTED :]
         steps = list(recorder.steps)
     rates = [(window[0], rate(window, steps)) for window in windows]
     ratios = [
@@ -115,7 +117,7 @@ def measure(
         if one[1] and two[1]  # a window may be too short for a whole step
     ]
     return {
-        "guards": names, "torch": torch.__version__, **settings, "window_s": window_s,
+        "guards": names, "torch": torch.__version__, **knobs, **settings, "window_s": window_s,
         "pairs": len(ratios), "ratio": interval(ratios),
         "with": statistics.median(r for guarded, r in rates if guarded),
         "without": statistics.median(r for guarded, r in rates if not guarded),
@@ -131,12 +133,14 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--device", default="cpu", choices=["cuda", "cpu"])
     parser.add_argument("--pairs", type=int, default=20)
     parser.add_argument("--window", type=float, default=1.0)
+    parser.add_argument("--set", action="append", default=[], metavar="AXIS=PART")
     asked = parser.parse_args(arguments)
+    knobs = dict(pair.split("=", 1) for pair in asked.set)
     targets, drafters = map(int, asked.split.split(":"))
     settings = {
         "preset": asked.preset, "device": asked.device, "targets": targets, "drafters": drafters,
     }  # fmt: skip
-    print(json.dumps(measure(asked.guards, settings, asked.pairs, asked.window)), flush=True)
+    print(json.dumps(measure(asked.guards, knobs, settings, asked.pairs, asked.window)), flush=True)
     os._exit(0)  # the loop still trains
 
 

@@ -84,6 +84,21 @@ def loads_at_once() -> Symptoms:
     return found if early == "waits" else [*found, f"it loads meanwhile: {early}"]
 
 
+def saves_at_once() -> Symptoms:
+    """While it writes, a save has its reducer of fake tensors in everybody's ``copyreg``."""
+    program = export_of_a_module()
+
+    def save() -> Any:
+        stored = io.BytesIO()
+        torch.export.save(program, stored)
+        return stored.getvalue()
+
+    save()
+    early, late, a = held_in(torch, "save", save, save)
+    found = bad(a=a, late=late)
+    return found if early == "waits" else [*found, f"it saves meanwhile: {early}"]
+
+
 def export_of_a_module() -> Any:
     return torch.export.export(torch.nn.Linear(2, 2), (torch.ones(1, 2),))
 

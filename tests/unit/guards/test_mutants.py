@@ -125,8 +125,13 @@ MUTANTS = (
     ),
     Mutant(
         name="the owner does not lock loads", file="one_owner",
-        line='        owned(GraphModuleDeserializer, "deserialize"),\n', other="",
+        line='        owned(serialize.GraphModuleDeserializer, "deserialize"),\n', other="",
         noticed_by="loads_at_once", guards=("one_owner",), module="owner_scenarios",
+    ),
+    Mutant(
+        name="the owner does not lock saves", file="one_owner",
+        line='        owned(serialize, "serialize_torch_artifact"),\n', other="",
+        noticed_by="saves_at_once", guards=("one_owner",), module="owner_scenarios",
     ),
     Mutant(
         name="nobody is let in", file="_owner",

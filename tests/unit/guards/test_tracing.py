@@ -29,6 +29,7 @@ RED = {
 GOOD = ("same_thread_nesting", "cond_works", "nested_call_after_anothers_trace")
 OWNER = (
     "traces_at_once", "helper_thread_in_compile", "make_fx_then_export", "loads_at_once",
+    "saves_at_once",
 )  # fmt: skip
 OWNERS = "owner_scenarios"
 
