@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from fxrace.core.looks import SUITE
 from fxrace.testing import settings
 from fxrace.testing.collected import known_in, read_baseline
 from fxrace.testing.doors import torch_version
@@ -23,7 +24,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[KNOWN] = known_in(baseline)
     if config.pluginmanager.hasplugin(REPORTING):
         config.pluginmanager.unregister(name=REPORTING)
-    config.pluginmanager.register(Reporting(config, asked, "suite", baseline), REPORTING)
+    config.pluginmanager.register(Reporting(config, asked, SUITE, baseline), REPORTING)
 
 
 @pytest.fixture(scope="session")
