@@ -9,12 +9,13 @@ import importlib.util
 import os
 import sys
 from importlib.machinery import PathFinder
+from typing import ClassVar
 
 
 class Patching(PathFinder):
     """Finds as usual; the loader of a module that is to be changed changes it at its end."""
 
-    patches = {}
+    patches: ClassVar = {}
 
     @classmethod
     def find_spec(cls, name, path=None, target=None):
