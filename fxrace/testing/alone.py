@@ -6,14 +6,14 @@ same way in either serial order has no reference, and nothing is said about it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from fxrace.probe.explore import thread_programs
 from fxrace.probe.explore.cause import Cause, cause_of
 from fxrace.probe.explore.choices import Chooser, InOrder
-from fxrace.probe.explore.explorer import Budget, Exploration, explore
+from fxrace.probe.explore.explorer import Budget, Exploration, explore, stopped_everywhere
 from fxrace.probe.explore.played import Ended, Played
 from fxrace.probe.explore.program import Program
 from fxrace.probe.explore.schedule import exploring
@@ -64,25 +64,29 @@ class Bench:
                 self._known.pop(next(iter(self._known)))
             program = thread_programs.program_of(made)
             self.workers.import_for(program)
-            self._known[made] = (program, *self._alone(program))
+            self._known[made] = self._alone(program)
         return self._known[made]
 
-    def _alone(self, program: Program) -> tuple[tuple[Ended, ...], str]:
+    def _alone(self, program: Program) -> tuple[Program, tuple[Ended, ...], str]:
+        """The program with its points, how its threads end alone, and why that is no reference."""
         order = tuple(range(len(program.names)))
-        runs = [self.workers.play(program, InOrder(one)) for one in (order, order, order[::-1])]
-        first = runs[0]
-        for run in runs:
-            odd = next((one for one in run.ended if not one.returned), None)
-            if odd is not None:
-                error = (odd.error or {}).get("type", "no end")
-                return first.ended, f"{odd.thread} alone: {error}"
-            if run.deviations:
-                return first.ended, f"alone it leaves {run.deviations[0].state} changed"
-            if not all(
-                alike(a.result, b.result) for a, b in zip(run.ended, first.ended, strict=True)
-            ):
-                return first.ended, "alone it does not end the same way twice"
-        return first.ended, ""
+        first = self.workers.play(program, InOrder(order))
+        program = stopped_everywhere(program, first)
+        runs = [first, *(self.workers.play(program, InOrder(one)) for one in (order, order[::-1]))]
+        return program, first.ended, _why_not(runs)
+
+
+def _why_not(runs: Sequence[Played]) -> str:
+    for run in runs:
+        odd = next((one for one in run.ended if not one.returned), None)
+        if odd is not None:
+            return f"{odd.thread} alone: {(odd.error or {}).get('type', 'no end')}"
+        if run.deviations:
+            return f"alone it leaves {run.deviations[0].state} changed"
+        pairs = zip(run.ended, runs[0].ended, strict=True)
+        if not all(alike(a.result, b.result) for a, b in pairs):
+            return "alone it does not end the same way twice"
+    return ""
 
 
 @contextmanager

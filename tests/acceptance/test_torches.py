@@ -50,13 +50,13 @@ class Ran:
     gate_status: ExitCode
 
 
-def suite_on(which: str, folder: Path) -> Ran:
+def suite_on(which: str, folder: Path, *more: str) -> Ran:
     """The suite on that torch, and what the gate says of its document."""
     report = folder / "suite.json"
     path = os.pathsep.join([str(ROOT), str(TORCHES), os.environ.get("PYTHONPATH", "")])
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *plugin()]
     ran = subprocess.run(
-        [*command, "--pyargs", "fxrace.suite", f"--fxrace-report={report}", "-k", CHOSEN],
+        [*command, "--pyargs", "fxrace.suite", f"--fxrace-report={report}", "-k", CHOSEN, *more],
         cwd=ROOT, env={**os.environ, "PYTHONPATH": path, "FXRACE_TEST_TORCH": which},
         timeout=RUN_S, capture_output=True, text=True, check=False,
     )  # fmt: skip
@@ -81,8 +81,8 @@ def names(entries: list[dict[str, Any]]) -> set[str]:
 KNOWN = {"fx-flag-crash", "fx-patcher-assert", CALLED}
 
 
-def test_this_torch_is_known(tmp_path: Path) -> None:
-    ran = suite_on("", tmp_path)
+def test_this_torch_is_known_on_two_workers_too(tmp_path: Path) -> None:
+    ran = suite_on("", tmp_path, "-n", "2")
     assert ran.became == dict.fromkeys(KNOWN, "known") | dict.fromkeys(
         ("config-hash-shared", MODULES), "passed"
     ), ran.printed

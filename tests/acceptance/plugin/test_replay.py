@@ -1,4 +1,4 @@
-"""A token is given to a whole file: its test plays it, others say nothing, and errors stay errors."""
+"""A token is given to a whole file: its test plays it, others say nothing, errors stay errors."""
 
 from __future__ import annotations
 
