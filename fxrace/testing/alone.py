@@ -45,7 +45,7 @@ class Bench:
 
     def compare(self, made: ThreadProgram, chooser: Chooser) -> Compared:
         """One schedule against running serially."""
-        program, alone, why_not = self._reference(made)
+        program, alone, why_not = self.reference(made)
         if why_not:
             return Compared(cause=None, why_not=why_not)
         played = self.workers.play(program, chooser)
@@ -53,12 +53,13 @@ class Bench:
 
     def explore(self, made: ThreadProgram, budget: Budget) -> tuple[Exploration | None, str]:
         """Many schedules by the explorer's own strategies; None where there is no reference."""
-        program, _, why_not = self._reference(made)
+        program, _, why_not = self.reference(made)
         if why_not:
             return None, why_not
         return explore(program, self.workers.play, budget=budget, same=alike), ""
 
-    def _reference(self, made: ThreadProgram) -> tuple[Program, tuple[Ended, ...], str]:
+    def reference(self, made: ThreadProgram) -> tuple[Program, tuple[Ended, ...], str]:
+        """The program with its points, how its threads end alone, and why that is no reference."""
         if made not in self._known:
             if len(self._known) >= _KEPT:
                 self._known.pop(next(iter(self._known)))
@@ -68,7 +69,6 @@ class Bench:
         return self._known[made]
 
     def _alone(self, program: Program) -> tuple[Program, tuple[Ended, ...], str]:
-        """The program with its points, how its threads end alone, and why that is no reference."""
         order = tuple(range(len(program.names)))
         first = self.workers.play(program, InOrder(order))
         program = stopped_everywhere(program, first)

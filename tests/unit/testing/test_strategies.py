@@ -12,6 +12,7 @@ from fxrace.probe.explore.explorer import Budget
 from fxrace.probe.explore.thread_programs import ThreadProgram
 from fxrace.probe.explore.token import Replay, decisions
 from fxrace.testing.alone import bench
+from fxrace.testing.hunt import GRAIN, Hunt, hunt
 
 COST = {one.name: one.cost for one in operations()}
 
@@ -45,3 +46,15 @@ def test_a_schedule_is_compared_with_running_serially() -> None:
         assert one.compare(racy, Replay(())).cause is None
         assert one.compare(safe, Replay((0, 1))).cause is None
         assert one.compare(unsure, Replay(())).why_not
+
+
+@pytest.mark.slow
+def test_the_machine_finds_a_hazard_of_the_catalogue_and_none_where_there_is_none() -> None:
+    with bench(GRAIN) as one:
+        found = hunt(one, Hunt(seconds=900, rounds=1, examples=2, only=["symbolic_trace"]))
+        safe = hunt(one, Hunt(seconds=900, rounds=1, examples=2, only=["module_call", "func_jvp"]))
+    patcher = next(each for each in found["found"] if each["state"] == "fx.patcher")
+    assert patcher["program"] == "symbolic_trace | symbolic_trace"
+    assert patcher["shown"] == [5, 5]
+    assert (safe["found"], safe["seen"]) == ([], {})
+    assert safe["schedules"] > 20
