@@ -78,7 +78,7 @@ def shown_in(entry: Entry) -> bool:
     return any(sighting.shown for sighting in entry.seen)
 
 
-def tests_of(entry: Entry) -> tuple[str, ...]:
+def sighted_in(entry: Entry) -> tuple[str, ...]:
     """The tests of its sightings, where the suite of known hazards has seen it."""
     return tuple(sighting.place.what for sighting in entry.seen if sighting.place.what)
 

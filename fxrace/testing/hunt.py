@@ -32,7 +32,6 @@ from fxrace.probe.explore.thread_programs import ThreadProgram, alike
 from fxrace.testing.alone import Bench, bench
 from fxrace.testing.machine import Search, Unlike, machine
 
-GRAIN = "call"
 STEPS, EXAMPLES = 10, 100
 #: For each smaller program that is tried: whether it shows the cause as well.
 SMALLER = Budget(schedules=60, seconds=15.0)
@@ -42,12 +41,13 @@ SMALLER_S = 60.0
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Hunt:
     """What is looked for, and for how long: ``rounds`` at most, ``seconds`` at most. A round has
-    ``examples`` runs of the machine.
+    ``examples`` runs of the machine, each of ``steps``.
     """
 
     seconds: float
     rounds: int | None = None
     examples: int = EXAMPLES
+    steps: int = STEPS
     first: int = 1
     known: Sequence[str] = ()
     cost: str = "medium"
@@ -72,7 +72,7 @@ def hunt(one: Bench, wanted: Hunt) -> dict[str, Any]:
     )  # fmt: skip
     while not search.over() and len(rounds) != wanted.rounds:
         number, before = next(numbers), search.schedules
-        _round(search, number, wanted.examples)
+        _round(search, number, wanted)
         rounds.append({"seed": number, "schedules": search.schedules - before})
     return {
         "duration_s": round(time.monotonic() - began, 1),
@@ -86,13 +86,13 @@ def hunt(one: Bench, wanted: Hunt) -> dict[str, Any]:
     }
 
 
-def _round(search: Search, number: int, examples: int) -> None:
-    wanted = settings(
-        max_examples=examples, stateful_step_count=STEPS, deadline=None, database=None,
-        phases=(Phase.generate,), report_multiple_bugs=False,
+def _round(search: Search, number: int, wanted: Hunt) -> None:
+    chosen = settings(
+        max_examples=wanted.examples, stateful_step_count=wanted.steps, deadline=None,
+        database=None, phases=(Phase.generate,), report_multiple_bugs=False,
         suppress_health_check=list(HealthCheck), print_blob=False,
     )  # fmt: skip
-    run_state_machine_as_test(seed(number)(machine(search)), settings=wanted)
+    run_state_machine_as_test(seed(number)(machine(search)), settings=chosen)
 
 
 def _least(one: Bench, unlike: Unlike) -> dict[str, Any]:
@@ -180,7 +180,7 @@ def main() -> int:
     wanted = Hunt(
         seconds=chosen.seconds, first=chosen.seed, known=known, cost=chosen.cost, only=chosen.only
     )
-    with bench(GRAIN) as one:
+    with bench() as one:
         told = hunt(one, wanted)
     print(json.dumps(told, indent=2))
     return 0

@@ -82,7 +82,7 @@ KNOWN = {"fx-flag-crash", "fx-patcher-assert", CALLED}
 
 
 def test_this_torch_is_known_on_two_workers_too(tmp_path: Path) -> None:
-    ran = suite_on("", tmp_path, "-n", "2")
+    ran = suite_on("", tmp_path, "-n", "2", "--dist=loadfile")
     assert ran.became == dict.fromkeys(KNOWN, "known") | dict.fromkeys(
         ("config-hash-shared", MODULES), "passed"
     ), ran.printed

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from fxrace.core.baseline import tests_of
+from fxrace.core.baseline import sighted_in
 from fxrace.core.interval import wilson
 from fxrace.records.baseline import Entry
 from fxrace.records.tally import Tally
@@ -127,7 +127,7 @@ def _entry(entry: Entry) -> str:
 
 
 def _tests(entry: Entry) -> str:
-    tests = tests_of(entry)
+    tests = sighted_in(entry)
     return f" (in {words.one_line(', '.join(tests), 200)})" if tests else ""
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import find, given
 from hypothesis import strategies as st
@@ -12,7 +14,7 @@ from fxrace.probe.explore.explorer import Budget
 from fxrace.probe.explore.thread_programs import ThreadProgram
 from fxrace.probe.explore.token import Replay, decisions
 from fxrace.testing.alone import bench
-from fxrace.testing.hunt import GRAIN, Hunt, hunt
+from fxrace.testing.hunt import Hunt, hunt
 
 COST = {one.name: one.cost for one in operations()}
 
@@ -50,9 +52,10 @@ def test_a_schedule_is_compared_with_running_serially() -> None:
 
 @pytest.mark.slow
 def test_the_machine_finds_a_hazard_of_the_catalogue_and_none_where_there_is_none() -> None:
-    with bench(GRAIN) as one:
-        found = hunt(one, Hunt(seconds=900, rounds=1, examples=1, only=["symbolic_trace"]))
-        safe = hunt(one, Hunt(seconds=900, rounds=1, examples=2, only=["module_call"]))
+    with bench() as one:
+        looking = Hunt(seconds=900, rounds=1, examples=1, steps=3)
+        found = hunt(one, replace(looking, only=["symbolic_trace"]))
+        safe = hunt(one, replace(looking, only=["module_call"]))
     patcher = next(each for each in found["found"] if each["state"] == "fx.patcher")
     assert patcher["program"] == "symbolic_trace | symbolic_trace"
     assert patcher["shown"] == [5, 5]
