@@ -21,7 +21,7 @@ from fxrace.probe.explore.thread_programs import ThreadProgram, alike
 from fxrace.probe.explore.unexplored import quiet
 from fxrace.probe.explore.workers import Workers
 
-#: At a coarser one two operations of three can be stopped nowhere but at their beginning.
+#: At a coarser one most operations can be stopped nowhere but at their beginning.
 GRAIN = "call"
 _KEPT = 64
 

@@ -2,8 +2,7 @@
 
 Each round has a seed of its own. A cause not seen before is made smaller (fewer operations, then
 fewer switches), written down, and known from then on. The result is JSON on stdout, growing lines
-on stderr; a round can be run again by its seed. The surprise: threads can be stopped at each call
-of torch, as at a coarser grain two operations of three cannot be stopped at all.
+on stderr; a round can be run again by its seed.
 """
 
 from __future__ import annotations
