@@ -25,6 +25,7 @@ _OPTIONS = (
     ("fail_on", "TIERS", "tiers of findings that fail a test (t0,t1,t2)"),
     ("report", "FILE", "write what was found as JSON, for fxrace gate"),
 )
+_SUITE = "fxrace.suite."
 _MARKERS = (
     "fxrace(threads, schedules, strategy, expect, grain, time): explore this test under "
     "--fxrace=explore; expect is 'clean', the slug of a hazard or a fingerprint",
@@ -77,11 +78,18 @@ def pytest_configure(config: pytest.Config) -> None:
     """Register the markers; begin only where something was asked."""
     for marker in _MARKERS:
         config.addinivalue_line("markers", marker)
-    if _asked(config) in ("", "off"):
-        return
-    from fxrace.testing.session import NAME, Session
+    if _asked(config) not in ("", "off"):
+        from fxrace.testing.session import NAME, Session
 
-    config.pluginmanager.register(Session(config), NAME)
+        config.pluginmanager.register(Session(config), NAME)
+    if config.option.pyargs and any(_names_suite(one) for one in config.args):
+        from fxrace.testing.suite_session import begin
+
+        begin(config)
+
+
+def _names_suite(argument: str) -> bool:
+    return f"{argument.partition('::')[0]}.".startswith(_SUITE)
 
 
 @pytest.fixture

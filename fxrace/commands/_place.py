@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fxrace.errors import DeviceUnavailable
+from fxrace.launch.driver import driver_present, fork_or_spawn
 from fxrace.launch.executors.local import LocalExecutor
 from fxrace.launch.progress import Mode
 from fxrace.records.environment import Environment
@@ -49,7 +50,7 @@ def opened(
     def executor(mode: Mode, many: int) -> LocalExecutor:
         return LocalExecutor(python=python, directory=directory, jobs=many, roots=roots, mode=mode)
 
-    if device == CUDA or (device == AUTO and _driver_present()):
+    if device == CUDA or (device == AUTO and driver_present()):
         with executor(Mode.SPAWN, jobs or 1) as open_one:
             environment = open_one.describe()
             if environment.gpus:
@@ -60,15 +61,8 @@ def opened(
                 f"--device cuda: torch {environment.torch} of {environment.executable} sees no GPU",
                 remedy="use --device cpu, or --python with a CUDA build of torch",
             )
-    # Where a GPU driver is, importing torch's compilers starts threads, which no fork survives.
-    mode = Mode.SPAWN if _driver_present() else Mode.FORK
-    with executor(mode, jobs or processors()) as open_one:
+    with executor(fork_or_spawn(), jobs or processors()) as open_one:
         yield Place(executor=open_one, environment=open_one.describe(), device=CPU)
-
-
-def _driver_present() -> bool:
-    """A GPU driver has left its device file (CUDA, ROCm, WSL): worth asking torch about GPUs."""
-    return any(Path(device).exists() for device in ("/dev/nvidiactl", "/dev/kfd", "/dev/dxg"))
 
 
 def processors() -> int:

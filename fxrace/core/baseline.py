@@ -78,6 +78,11 @@ def shown_in(entry: Entry) -> bool:
     return any(sighting.shown for sighting in entry.seen)
 
 
+def sighted_in(entry: Entry) -> tuple[str, ...]:
+    """The tests of its sightings, where the suite of known hazards has seen it."""
+    return tuple(sighting.place.what for sighting in entry.seen if sighting.place.what)
+
+
 def apart(one: Tally, other: Tally) -> bool:
     """True when two 95 % intervals share no rate: the two differ by more than chance allows."""
     return one.high < other.low or other.high < one.low
@@ -128,8 +133,8 @@ def _steady(was: Sighting | None, now: Sighting) -> Sighting:
     return now if apart(was.reliability, now.reliability) else was
 
 
-def _by_place(place: Place) -> tuple[str, str]:
-    return place.verb, place.torch
+def _by_place(place: Place) -> tuple[str, str, str]:
+    return place.verb, place.torch, place.what
 
 
 def _sorted(entries: Iterable[Entry]) -> tuple[Entry, ...]:

@@ -17,6 +17,8 @@ from fxrace.records.repro import Judgement, ReproDocument, ReproRow
 from fxrace.records.testing import Became, PytestDocument
 
 CATALOGUE = "repro:"
+#: The mode of a document of the suite of known hazards.
+SUITE = "suite"
 _SAYS_NOTHING = frozenset({PairVerdict.INCONCLUSIVE, PairVerdict.SKIPPED})
 
 
@@ -96,7 +98,29 @@ def of_tests(document: PytestDocument) -> Look:
         document.findings, verb="pytest", torch=document.torch,
         trials=len(said), complete=document.complete,
     )  # fmt: skip
+    if document.mode == SUITE:
+        found = _each_settles(found, document)
     return replace(found, entries=found.entries + _scripts(document.results, document.hazards))
+
+
+def _each_settles(found: Look, document: PytestDocument) -> Look:
+    """The same with a sighting per test: each has one pair and is deterministic, so that a run
+    of a few says of these few what is gone.
+    """
+    places = {
+        test.test: Place(verb="pytest", torch=document.torch, what=test.test.rpartition("::")[2])
+        for test in document.tests
+    }
+
+    def sightings(entry: Entry) -> tuple[Sighting, ...]:
+        (seen,) = entry.seen
+        shown = {t.test for t in document.tests if entry.fingerprint in t.findings}
+        return tuple(replace(seen, place=places[test]) for test in sorted(shown))
+
+    return Look(
+        entries=tuple(replace(entry, seen=sightings(entry)) for entry in found.entries),
+        settled={places[t.test]: 1 for t in document.tests if t.verdict not in _SAYS_NOTHING},
+    )
 
 
 def _scripts(results: Iterable[ReproRow], hazards: Iterable[Hazard]) -> tuple[Entry, ...]:

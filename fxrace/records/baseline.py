@@ -19,11 +19,13 @@ SCHEMA, SCHEMA_VERSION = "fxrace.baseline", 1
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Place:
     """Where a cause was looked for: the verb (``sweep``, ``explore``, ``run``, ``repro``,
-    ``pytest``) and the torch, as it names itself.
+    ``pytest``) and the torch, as it names itself. ``what`` is one test of the suite of known
+    hazards, each of which settles for itself what it no longer shows; empty elsewhere.
     """
 
     verb: str
     torch: str
+    what: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -59,7 +61,7 @@ class Entry:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Baseline:
-    """The file. Entries are sorted by fingerprint, sightings by verb and torch."""
+    """The file. Entries are sorted by fingerprint, sightings by verb, torch and test."""
 
     schema: str
     schema_version: int

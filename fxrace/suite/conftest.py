@@ -7,23 +7,13 @@ from collections.abc import Iterator
 import pytest
 
 from fxrace.testing import settings
-from fxrace.testing.collected import known_in, read_baseline
-from fxrace.testing.doors import torch_version
-from fxrace.testing.reporting import Reporting
-from fxrace.testing.session import REPORTING
-from fxrace.testing.suite import Suite, shipped
-
-KNOWN: pytest.StashKey[frozenset[str]] = pytest.StashKey()
+from fxrace.testing.suite import Suite
+from fxrace.testing.suite_session import KNOWN, begin
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """``--fxrace-baseline`` in place of the one that is shipped."""
-    asked = settings.read(config)
-    baseline = read_baseline(asked) if asked.baseline else shipped(torch_version())
-    config.stash[KNOWN] = known_in(baseline)
-    if config.pluginmanager.hasplugin(REPORTING):
-        config.pluginmanager.unregister(name=REPORTING)
-    config.pluginmanager.register(Reporting(config, asked, "suite", baseline), REPORTING)
+    """The plugin has begun where it could tell from the command line what will be collected."""
+    begin(config)
 
 
 @pytest.fixture(scope="session")

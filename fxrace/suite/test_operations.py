@@ -1,4 +1,4 @@
-"""The quick matrix: each operation stopped at every point, while each of the others runs."""
+"""The quick matrix: one operation is stopped at every point, while another one runs."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ import pytest
 from fxrace.testing.suite import Suite, quick
 
 pytestmark = pytest.mark.fxrace_skip(reason="runs elsewhere")
-STOPPED, OTHERS = quick()
 
 
-@pytest.mark.parametrize("a", STOPPED)
-def test_operation(a: str, suite: Suite, request: pytest.FixtureRequest) -> None:
-    suite.operation(request.node, a, OTHERS)
+@pytest.mark.parametrize(("a", "b"), quick())
+def test_pair(a: str, b: str, suite: Suite, request: pytest.FixtureRequest) -> None:
+    suite.pair(request.node, a, b)

@@ -27,11 +27,12 @@ class Doors:
     settings: Settings
     baseline: frozenset[str] = frozenset()
 
-    def explore(self, item: pytest.Item, subject: Subject, wanted: Wanted) -> tuple[Result, Judged]:
-        """Explore or replay, and keep what came of it. Judges, but ends nothing."""
+    def explore(
+        self, item: pytest.Item, subject: Subject, wanted: Wanted, *, replay: str
+    ) -> tuple[Result, Judged]:
+        """Explore, or play the token ``replay``, and keep what came of it. Judges, ends nothing."""
         began = time.monotonic()
         wanted = replace(wanted, tolerated=self._tolerated(wanted))
-        replay = self.settings.replay
         for token in () if replay else _tokens_of_earlier_run(item):
             result = self._played(subject, wanted, token)
             if result.explored.findings:

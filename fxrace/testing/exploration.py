@@ -35,7 +35,8 @@ from fxrace.testing.wanted import Wanted
 
 #: For what is not exploring: starting, minimising, playing again.
 SPARE_S = 120.0
-ONE_S = 30.0
+#: Of a processor, per schedule; and of the clock, as a busy machine must not change a verdict.
+ONE_S, BUSY_S = 30.0, 300.0
 #: Schedules spent on finding a smaller one: a token as short as it gets is for ``fxrace explore``.
 MINIMISED = 40
 ALONE = "alone"
@@ -77,7 +78,8 @@ def in_forks(subject: Subject, wanted: Wanted, replay: str) -> Result:
     def body(say: Say) -> None:
         if subject.silent:
             _silence()
-        with _stage(wanted) as stage, Workers(stage, spent=_always) as workers:
+        within_s = _within_s(wanted)
+        with _stage(wanted) as stage, Workers(stage, spent=_always, limit_s=within_s) as workers:
             workers.import_for(_program(subject, wanted))
             _drive(subject, wanted, replay, workers.play, say)
 
@@ -120,9 +122,13 @@ def _stage(wanted: Wanted) -> Iterator[Stage]:
     if inductor is not None:
         inductor.compile_threads = 1  # type: ignore[attr-defined]
     with guards.install(*wanted.guards):
-        limits = Limits(limit_s=min(ONE_S, wanted.seconds))
+        limits = Limits(limit_s=min(ONE_S, wanted.seconds), within_s=_within_s(wanted))
         with exploring(wanted.grain, limits=limits, current=locks.CURRENT) as stage:
             yield stage
+
+
+def _within_s(wanted: Wanted) -> float:
+    return min(BUSY_S, wanted.seconds)
 
 
 def _program(subject: Subject, wanted: Wanted) -> Program:

@@ -1,14 +1,14 @@
 """A stateful machine: it builds random programs of several threads and looks for what differs.
 
-Rules add threads and operations and play schedules; the invariant is that every schedule ends as
-running serially does. What is in ``known`` counts and passes, so that a search goes on to what
-nobody has seen. The surprise: the machine plays nothing in its own process.
+Rules add threads and operations and play schedules, each of which should end as running serially
+does. What does not is kept and told, and the machine goes on. The surprise: it never fails, as
+hypothesis would then play it again, and a search with limits in seconds may end another way.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from hypothesis import strategies as st
@@ -24,33 +24,39 @@ from fxrace.testing.alone import Bench
 
 THREADS, LENGTH = 3, 3
 SCHEDULES, SECONDS = 40, 60.0
+#: An operation has from two choices (a setter) to some hundred (a trace): early, late, very late.
+_GAPS = (4, 40, 400)
+_SCHEDULES = st.one_of([schedules(threads=THREADS, gap=gap) for gap in _GAPS])
 
 
-class Unlike(AssertionError):
-    """A schedule ended unlike running serially, by a cause that is not known."""
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Unlike:
+    """A schedule that ended unlike running serially."""
 
-    def __init__(self, made: ThreadProgram, cause: Cause, played: Played) -> None:
-        super().__init__(f"{cause.fingerprint} {cause.state}: {made}")
-        self.made, self.cause, self.played = made, cause, played
+    made: ThreadProgram
+    cause: Cause
+    played: Played
 
 
 @dataclass
 class Search:
-    """What all runs of the machine share. ``over`` is asked before each schedule."""
+    """What all runs of the machine share. ``over`` is asked before each schedule, ``told`` is
+    given each cause that is not in ``known`` once. ``only`` limits the operations to some.
+    """
 
     bench: Bench
-    known: Collection[str] = ()
+    told: Callable[[Unlike], None]
+    known: set[str] = field(default_factory=set)
     cost: str = "medium"
+    only: Sequence[str] = ()
+    over: Callable[[], bool] = lambda: False
     schedules: int = 0
     refused: Counter[str] = field(default_factory=Counter)
     seen: Counter[str] = field(default_factory=Counter)
     programs: set[ThreadProgram] = field(default_factory=set)
 
-    def over(self) -> bool:
-        return False
-
     def check(self, made: ThreadProgram, chooser: Chooser) -> None:
-        """Play it. Raises Unlike for a cause that is not known."""
+        """Play one schedule."""
         if self.over():
             return
         self.programs.add(made)
@@ -61,10 +67,8 @@ class Search:
         self.schedules += 1
         if compared.cause is None:
             return
-        self.seen[compared.cause.fingerprint] += 1
-        if compared.cause.fingerprint not in self.known:
-            assert compared.played is not None
-            raise Unlike(made, compared.cause, compared.played)
+        assert compared.played is not None
+        self._note(Unlike(made=made, cause=compared.cause, played=compared.played))
 
     def explore(self, made: ThreadProgram, number: int) -> None:
         """The same with the explorer's strategies, for what few switches do not reach."""
@@ -77,24 +81,27 @@ class Search:
             self.refused[why_not] += 1
             return
         self.schedules += found.schedules
-        for cause in found.causes:
-            self.seen[cause.fingerprint] += 1
-            if cause.fingerprint not in self.known:
-                shown = [one for one, _ in found.found if one.fingerprint == cause.fingerprint]
-                if shown:
-                    raise Unlike(made, cause, found.simplest(cause.fingerprint))
+        for cause, _ in found.found:
+            played = found.simplest(cause.fingerprint)
+            self._note(Unlike(made=made, cause=cause, played=played))
+
+    def _note(self, unlike: Unlike) -> None:
+        self.seen[unlike.cause.fingerprint] += 1
+        if unlike.cause.fingerprint not in self.known:
+            self.known.add(unlike.cause.fingerprint)
+            self.told(unlike)
 
 
 def machine(search: Search) -> type[RuleBasedStateMachine]:
     """The machine over this search; run it with ``hypothesis.stateful``."""
-    names = operation_names(cost=search.cost)
+    names = operation_names(cost=search.cost, only=search.only)
 
     class Programs(RuleBasedStateMachine):
         def __init__(self) -> None:
             super().__init__()
             self.threads: list[list[str]] = []
 
-        @initialize(pair=operation_pairs(cost=search.cost))
+        @initialize(pair=operation_pairs(cost=search.cost, only=search.only))
         def begin(self, pair: tuple[str, str]) -> None:
             self.threads = [[name] for name in pair]
 
@@ -109,7 +116,7 @@ def machine(search: Search) -> type[RuleBasedStateMachine]:
         def start_thread(self, name: str) -> None:
             self.threads.append([name])
 
-        @rule(choosers=st.lists(schedules(threads=THREADS), min_size=4, max_size=12))
+        @rule(choosers=st.lists(_SCHEDULES, min_size=4, max_size=12))
         def play(self, choosers: list[Chooser]) -> None:
             made = ThreadProgram(threads=tuple(map(tuple, self.threads)))
             for chooser in choosers:

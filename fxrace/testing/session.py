@@ -23,6 +23,7 @@ from fxrace.testing.wanted import SKIP, Wanted, usual, wanted_of
 
 #: What the plugin manager knows it by; ``fxrace/pytest_plugin.py`` registers it.
 NAME, REPORTING = "fxrace-session", "fxrace-reporting"
+OTHERS_TOKEN = "the token is of another test"
 WANTED: pytest.StashKey[Wanted | None] = pytest.StashKey()
 Wrapper = Generator[None, Any, Any]
 
@@ -75,22 +76,17 @@ class Session:
         return result
 
     def _by_itself(self, item: pytest.Item) -> Wrapper:
-        """A test with the fixture: what it does with no result, when a token of another test is
-        replayed, says nothing.
+        """A test with the fixture, which skips it at the first call that a token of another test
+        makes meaningless. One that came to no call has passed and has shown nothing.
         """
-        try:
-            result = yield
-        except Exception:
-            if not self.settings.replay or outcome.FOUND in item.stash:
-                raise
-        else:
-            if not self.settings.replay or outcome.FOUND in item.stash:
-                return result
-        pytest.skip("the token is of another test")
+        result = yield
+        if self.settings.replay and outcome.FOUND not in item.stash:
+            pytest.skip(OTHERS_TOKEN)
+        return result
 
     def _explored(self, item: pytest.Item, wanted: Wanted | None) -> Wrapper:
         if wanted is None and self.settings.replay:
-            pytest.skip("the token is of another test")
+            pytest.skip(OTHERS_TOKEN)
         if wanted is None:
             return (yield)
         ended: list[Judged] = []
@@ -101,9 +97,9 @@ class Session:
                 prepare=lambda: [body] * wanted.threads,
                 silent="capfd" not in getattr(item, "fixturenames", ()),
             )
-            result, judged = self.doors.explore(item, subject, wanted)
+            result, judged = self.doors.explore(item, subject, wanted, replay=self.settings.replay)
             if result.foreign:
-                pytest.skip("the token is of another test")
+                pytest.skip(OTHERS_TOKEN)
             if result.fails_alone:
                 ended.append(judged)
                 return True
@@ -121,6 +117,10 @@ class Session:
             document = spawned.run(item, self.settings)
         except spawned.Broken as broken:
             pytest.fail(f"the interpreter of this test said nothing:\n{broken}", pytrace=False)
+        if not document.tests and self.settings.replay:
+            pytest.skip(OTHERS_TOKEN)
+        if not document.tests:
+            return True
         tested = item.stash.setdefault(outcome.FOUND, outcome.Tested())
         tested.tests += document.tests
         tested.rows += document.findings

@@ -2,6 +2,8 @@
 
 Known is an expected failure, new fails, fixed passes and is told. The baseline of another torch
 (a nightly has none of its own) is read as if it were of this one: what is gone is then fixed.
+The surprise: pairs run where those of ``fxrace explore`` run, in forks of an interpreter that has
+imported torch's compilers. A fork of pytest has not, and would import them for every pair.
 """
 
 from __future__ import annotations
@@ -12,28 +14,30 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 
 import pytest
 
 from fxrace.catalog.operations import operations
-from fxrace.core.exploration import explored
+from fxrace.core.exploration import Explored, explored
 from fxrace.core.explored_rows import findings
-from fxrace.core.looks import CATALOGUE
+from fxrace.core.looks import CATALOGUE, SUITE
 from fxrace.core.pairs import INTERFERENCE, pairs_of, trial_of
 from fxrace.errors import InterpreterUnusable
-from fxrace.launch.record_file import read_trace
+from fxrace.launch.bundled import root
+from fxrace.launch.driver import fork_or_spawn
+from fxrace.launch.executors.local import LocalExecutor
+from fxrace.launch.progress import Ended
+from fxrace.launch.record_file import EVENTS, read_trace
 from fxrace.launch.script_forks import ScriptForks
+from fxrace.launch.stopping import Stopping
 from fxrace.pipeline import attribute_rows, hazards
-from fxrace.probe.explore import pair
-from fxrace.probe.explore.interference_fork import forked
-from fxrace.probe.recorder import Recorder
 from fxrace.records import wire
 from fxrace.records.baseline import Baseline, Sighting
+from fxrace.records.document import FindingRow
 from fxrace.records.exploration import PairVerdict
 from fxrace.records.hazard import Hazard
-from fxrace.records.outcome import Ending, Stop
 from fxrace.records.repro import Judgement, ReproRow, Torch
 from fxrace.records.testing import Became, JudgedTest
 from fxrace.records.trial import Setting
@@ -45,10 +49,7 @@ from fxrace.testing.settings import Settings
 from fxrace.testing.wanted import CLEAN
 
 BASELINES = Path(__file__).parents[1] / "suite" / "baselines"
-EXPLORED_S = 1800.0
-#: Of the stops that ``fxrace explore`` makes: this is a look, and not the matrix.
-BUDGET = 0.1
-_SETTINGS: Mapping[str, Setting] = {"device": "cpu", "strategy": INTERFERENCE, "budget": BUDGET}
+_SETTINGS: Mapping[str, Setting] = {"device": "cpu", "strategy": INTERFERENCE, "budget": 1.0}
 
 
 def scripts() -> tuple[Hazard, ...]:
@@ -56,10 +57,10 @@ def scripts() -> tuple[Hazard, ...]:
     return hazards()
 
 
-def quick() -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The quick matrix: those that are stopped, and all that run meanwhile."""
+def quick() -> tuple[tuple[str, str], ...]:
+    """The pairs of ``fxrace explore --quick``: who is stopped, and who runs meanwhile."""
     chosen = [known for known in operations() if known.quick and known.problem is None]
-    return tuple(k.name for k in chosen if not k.observes), tuple(k.name for k in chosen)
+    return tuple((a.name, b.name) for a in chosen if not a.observes for b in chosen)
 
 
 @cache
@@ -85,22 +86,36 @@ def as_of(baseline: Baseline, torch: str) -> Baseline:
 
 
 class Suite:
-    """What its tests are given. Use it as a context manager: it keeps one interpreter to fork."""
+    """What its tests are given. Use it as a context manager: it keeps two interpreters to fork,
+    one for scripts and one for pairs, and starts each when it is first needed.
+    """
 
     def __init__(self, settings: Settings, known: frozenset[str]) -> None:
         self._settings, self._known = settings, known
         self._torch = Torch(python=Path(sys.executable), version=torch_version())
         self._stack = ExitStack()
-        self._forks: ScriptForks | None = None
 
     def __enter__(self) -> Suite:
-        with suppress(InterpreterUnusable):
-            forks = self._stack.enter_context(ScriptForks(self._torch.python))
-            self._forks = forks if forks.usable else None
         return self
 
     def __exit__(self, *exc: object) -> None:
         self._stack.close()
+
+    @cached_property
+    def _forks(self) -> ScriptForks | None:
+        with suppress(InterpreterUnusable):
+            forks = self._stack.enter_context(ScriptForks(self._torch.python))
+            return forks if forks.usable else None
+        return None
+
+    @cached_property
+    def _executor(self) -> LocalExecutor:
+        folder = self._stack.enter_context(tempfile.TemporaryDirectory(prefix="fxrace-"))
+        made = LocalExecutor(
+            python=self._torch.python, directory=Path(folder), jobs=1, roots=(root(),),
+            mode=fork_or_spawn(),
+        )  # fmt: skip
+        return self._stack.enter_context(made)
 
     def script(self, item: pytest.Item, hazard: Hazard) -> None:
         """Both twins of one hazard; the test becomes what the baseline makes of it."""
@@ -113,37 +128,35 @@ class Suite:
             pytest.fail(f"new on torch {row.torch}: {hazard.title}\n{judged.reason}", pytrace=False)
         outcome.end(judged)
 
-    def operation(self, item: pytest.Item, a: str, others: Sequence[str]) -> None:
-        """``a`` stopped at every point while each of the others runs."""
+    def pair(self, item: pytest.Item, a: str, b: str) -> None:
+        """``a`` stopped at every point while ``b`` runs."""
         began = time.monotonic()
-        trial = trial_of(a, others, _SETTINGS)
-        with tempfile.TemporaryDirectory(prefix="fxrace-") as folder:
-            events = Path(folder) / "events.jsonl"
-            heard = forked(
-                lambda _: pair.run(trial, Recorder(events)), limit_s=EXPLORED_S, watchdog=False
-            )
-            trace = read_trace(events)
-        code = 0 if heard.last("broken") is None else 1
-        ending = Ending(stop=Stop.EXITED, code=code, duration_s=0.0, overhead_s=0.0)
-        results = explored(trace, pairs_of(trial), ending)
-        rows = attribute_rows(findings(results, _SETTINGS, ""))
-        unclear = [one_ for one_ in results if one_.data["verdict"] == "inconclusive"]
-        reason = f"{unclear[0].b}: {unclear[0].data['reason']}" if unclear else ""
-        verdict = PairVerdict.INCONCLUSIVE if unclear else PairVerdict.SAFE
+        found = self._explored(a, b)
+        rows = attribute_rows(
+            # No token: nothing is stored that ``fxrace replay`` could look it up in.
+            [replace(row, token="", replay=f"fxrace explore {a} {b}", trials=(item.nodeid,))
+             for row in findings([found], _SETTINGS, "")]
+        )  # fmt: skip
+        verdict = PairVerdict(found.data["verdict"])
+        # A lock that keeps the two apart is a remedy, and not a reason to say nothing.
+        said = PairVerdict.SAFE if verdict is PairVerdict.BLOCKED else verdict
         judged = judge(
-            rows, verdict, reason, expect=CLEAN, known=(), baseline=self._known,
+            rows, said, found.data["reason"], expect=CLEAN, known=(), baseline=self._known,
             fail_on=self._settings.fail_on, torch=self._torch.version,
         )  # fmt: skip
-        schedules = sum(int(one_.data["schedules"]) for one_ in results)
-        verdict = PairVerdict.FINDING if rows else verdict
-        tested = _keep(item, judged, verdict, began, schedules=schedules)
-        tested.rows += rows
-        tested.tests[-1] = replace(
-            tested.tests[-1],
-            findings=tuple(row.fingerprint for row in rows),
-            known=tuple(row.fingerprint for row in judged.known),
-        )
+        _keep(
+            item, judged, verdict, began, schedules=int(found.data["schedules"]), rows=rows,
+        )  # fmt: skip
         outcome.end(judged)
+
+    def _explored(self, a: str, b: str) -> Explored:
+        """As ``fxrace explore a b`` would, in a trial process of its own."""
+        trial = trial_of(a, [b], _SETTINGS)
+        for moment in self._executor.run((trial,), stopping=Stopping()):
+            if isinstance(moment, Ended):
+                trace = read_trace(moment.directory / EVENTS)
+                return explored(trace, pairs_of(trial), moment.ending)[0]
+        raise AssertionError("an executor that nobody stops ends what it began")
 
     def _judged(self, row: ReproRow) -> Judged:
         said = f"{row.racy.verdict.value if row.racy.verdict else 'not run'}: {row.reason}"
@@ -158,18 +171,20 @@ class Suite:
 
 def _keep(
     item: pytest.Item, judged: Judged, verdict: PairVerdict, began: float, *,
-    schedules: int = 0, results: Sequence[ReproRow] = (),
-) -> outcome.Tested:  # fmt: skip
+    schedules: int = 0, results: Sequence[ReproRow] = (), rows: Sequence[FindingRow] = (),
+) -> None:  # fmt: skip
     tested = item.stash.setdefault(outcome.FOUND, outcome.Tested())
     tested.results += results
+    tested.rows += rows
     tested.tests.append(
         JudgedTest(
-            test=item.nodeid, mode="suite", verdict=verdict, became=judged.became,
+            test=item.nodeid, mode=SUITE, verdict=verdict, became=judged.became,
             reason=judged.reason, schedules=schedules,
+            findings=tuple(row.fingerprint for row in rows),
+            known=tuple(row.fingerprint for row in judged.known),
             duration_s=round(time.monotonic() - began, 3),
         )
     )  # fmt: skip
-    return tested
 
 
 def _numbers(version: str) -> tuple[int, ...]:

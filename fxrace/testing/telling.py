@@ -8,7 +8,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Sequence
 
-from fxrace.core.baseline import Comparison
+from fxrace.core.baseline import Comparison, sighted_in
 from fxrace.records.document import FindingRow
 from fxrace.records.finding import Frame, Side
 from fxrace.records.testing import Became, PytestDocument
@@ -81,7 +81,8 @@ def summary(document: PytestDocument, against: Comparison | None) -> list[str]:
     if against is not None:
         for what in ("new", "fixed", "broken"):
             lines += [
-                f"{what}: {one.fingerprint} {one.title[:160]}" for one in getattr(against, what)
+                f"{what}: {one.fingerprint} {one.title[:160]} {', '.join(sighted_in(one))}".rstrip()
+                for one in getattr(against, what)
             ]
         lines.append(f"known: {len(against.known)}")
     return [safe(line, LINE) for line in lines]

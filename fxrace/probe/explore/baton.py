@@ -7,7 +7,7 @@ who can run, and ends the schedule at its time limit. Ending early raises ``Aban
 threads stand at points, so that they unwind; one that stands in native code is left behind, and
 the process is dirty.
 
-Real locks are never replaced: ``block`` and ``unblock`` are told by gates that stand before them.
+No real lock is replaced: ``block`` and ``unblock`` are told by gates that stand before them.
 """
 
 from __future__ import annotations
@@ -24,10 +24,8 @@ from fxrace.probe.explore.played import Block, End, Slip, Step, Stood
 from fxrace.probe.explore.standing import Idle, Standing, described, lock_owner
 from fxrace.stacks import frames_now
 
-GRACE_S = 0.05
-LOOKS = 5
-STANDING_S = 2.0
-LIMIT_S = 60.0
+GRACE_S, LOOKS = 0.05, 5
+STANDING_S, LIMIT_S = 2.0, 60.0
 
 
 class Abandoned(BaseException):
@@ -52,12 +50,14 @@ class Baton:
         grace_s: float = GRACE_S,
         standing_s: float = STANDING_S,
         limit_s: float = LIMIT_S,
+        within_s: float | None = None,
         away: Noted = _nothing,
     ) -> None:
         self._threads = [Participant(number, name) for number, name in enumerate(names)]
         self._by_ident: dict[int, Participant] = {}
         self._chooser, self._away = chooser, away
         self._grace_s, self._standing_s, self._limit_s = grace_s, standing_s, limit_s
+        self._within_s = within_s or limit_s
         self._process = Idle()
         self._mutex = threading.Lock()
         self._over = threading.Event()
@@ -142,11 +142,12 @@ class Baton:
     # ---- in the thread that watches ------------------------------------------------------
 
     def watch(self) -> End:
-        """Until the schedule is over, however it ends. Bounded by the time limit."""
-        until = time.monotonic() + self._limit_s
+        """Until the schedule is over, however it ends. Bounded by the time limits."""
+        began, used = time.monotonic(), time.process_time()
         while not self._over.wait(self._grace_s / LOOKS):
             self._look()
-            if time.monotonic() > until:
+            lasted, worked = time.monotonic() - began, time.process_time() - used
+            if lasted > self._within_s or min(lasted, worked) > self._limit_s:
                 with self._mutex:
                     self._abandon(End.ENDLESS)
         assert self.end is not None

@@ -85,9 +85,7 @@ def begin(program: Program, play: Play, same: Same = equal) -> tuple[Program, Ex
     told = Exploration()
     order = tuple(range(len(program.names)))
     first = play(program, InOrder(order))
-    without = {n for n in order if not _opens(first, n)}
-    if without:
-        program = replace(program, everywhere=frozenset(without))
+    program = stopped_everywhere(program, first)
     runs = [play(program, InOrder(order)), play(program, InOrder(order[::-1]))]
     told.reference, told.points = runs[0].ended, points_of(runs[0])
     for number, (one, other) in enumerate(zip(runs[0].ended, runs[1].ended, strict=True)):
@@ -95,6 +93,15 @@ def begin(program: Program, play: Play, same: Same = equal) -> tuple[Program, Ex
         if not alike:
             told.unsteady.append(f"{program.names[number]} alone ended in two ways")
     return program, told
+
+
+def stopped_everywhere(program: Program, played: Played) -> Program:
+    """The same; threads that open no region in ``played`` have a point at each of torch's calls.
+
+    Without that most of torch's operations could be stopped nowhere but at their beginning.
+    """
+    without = {n for n in range(len(played.names)) if not _opens(played, n)}
+    return replace(program, everywhere=frozenset(without)) if without else program
 
 
 def explore(

@@ -44,11 +44,16 @@ JOIN_S = 1.0
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Limits:
-    """Seconds: until a standing runner is passed over, until all standing is the end, for all."""
+    """Seconds: until a standing runner is passed over, until all standing is the end, for all.
+
+    ``within_s``, where given, lets a schedule last longer than ``limit_s`` as long as it has not
+    had so much of a processor: a busy machine is then no reason to end it.
+    """
 
     grace_s: float = GRACE_S
     standing_s: float = STANDING_S
     limit_s: float = LIMIT_S
+    within_s: float | None = None
 
 
 class Stage:
@@ -89,6 +94,7 @@ class Stage:
             grace_s=self._limits.grace_s,
             standing_s=self._limits.standing_s,
             limit_s=self._limits.limit_s,
+            within_s=self._limits.within_s,
             **({} if self.watched is None else {"away": self.watched.off}),
         )
         began = time.monotonic()

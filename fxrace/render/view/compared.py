@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from fxrace.core.baseline import sighted_in
 from fxrace.core.interval import wilson
 from fxrace.records.baseline import Entry
 from fxrace.records.tally import Tally
@@ -100,7 +101,7 @@ def _gate(document: GateDocument) -> Iterator[str]:
         yield f"suppressed {words.one_line(name, 40)}: {words.one_line(reason, 200)}"
     for what, entries in (("fixed", document.fixed), ("broken", document.broken)):
         for entry in entries[:SHOWN]:
-            yield f"{what} {_entry(entry)}"
+            yield f"{what} {_entry(entry)}{_tests(entry)}"
             if what == "fixed":
                 yield from _luck(entry, document.subject)
         yield from _more(len(entries) - SHOWN, "more")
@@ -123,6 +124,11 @@ def _new(entry: Entry, document: GateDocument) -> Iterator[str]:
 def _entry(entry: Entry) -> str:
     tier = f"{entry.tier.value} " if entry.tier else ""
     return f"{words.one_line(entry.fingerprint, 60)}: {tier}{words.one_line(entry.title, 200)}"
+
+
+def _tests(entry: Entry) -> str:
+    tests = sighted_in(entry)
+    return f" (in {words.one_line(', '.join(tests), 200)})" if tests else ""
 
 
 def _luck(entry: Entry, one: Subject) -> Iterator[str]:

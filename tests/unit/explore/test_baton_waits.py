@@ -104,6 +104,26 @@ def test_a_thread_that_never_returns_ends_at_the_limit_and_the_others_unwind() -
     assert not any(ended.returned for ended in played.ended)
 
 
+@pytest.mark.parametrize(("spins", "end"), [(False, End.FINISHED), (True, End.ENDLESS)])
+def test_only_what_used_its_processor_time_ends_before_the_outer_limit(
+    spins: bool, end: End
+) -> None:
+    stop = threading.Event()
+
+    def slow(current: Current) -> None:
+        until = time.monotonic() + 1.0
+        while not stop.is_set() and (spins or time.monotonic() < until):
+            if not spins:
+                current.reach("p")
+                stop.wait(0.02)
+
+    limits = Limits(grace_s=0.05, standing_s=0.3, limit_s=0.5, within_s=60.0)
+    played = once([slow], InOrder((0,)), limits)
+    stop.set()
+    assert played.end is end
+    assert played.lasted_s < 60.0
+
+
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])
 def test_points_beyond_their_number_of_visits_are_none(order: tuple[int, int]) -> None:
     def body(current: Current) -> None:

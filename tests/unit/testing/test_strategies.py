@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import find, given
 from hypothesis import strategies as st
@@ -12,6 +14,7 @@ from fxrace.probe.explore.explorer import Budget
 from fxrace.probe.explore.thread_programs import ThreadProgram
 from fxrace.probe.explore.token import Replay, decisions
 from fxrace.testing.alone import bench
+from fxrace.testing.hunt import Hunt, hunt
 
 COST = {one.name: one.cost for one in operations()}
 
@@ -45,3 +48,16 @@ def test_a_schedule_is_compared_with_running_serially() -> None:
         assert one.compare(racy, Replay(())).cause is None
         assert one.compare(safe, Replay((0, 1))).cause is None
         assert one.compare(unsure, Replay(())).why_not
+
+
+@pytest.mark.slow
+def test_the_machine_finds_a_hazard_of_the_catalogue_and_none_where_there_is_none() -> None:
+    with bench() as one:
+        looking = Hunt(seconds=900, rounds=1, examples=1, steps=3)
+        found = hunt(one, replace(looking, only=["symbolic_trace"]))
+        safe = hunt(one, replace(looking, only=["module_call"]))
+    patcher = next(each for each in found["found"] if each["state"] == "fx.patcher")
+    assert patcher["program"] == "symbolic_trace | symbolic_trace"
+    assert patcher["shown"] == [5, 5]
+    assert (safe["found"], safe["seen"]) == ([], {})
+    assert safe["schedules"] > 20

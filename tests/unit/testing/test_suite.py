@@ -10,14 +10,16 @@ import pytest
 from click.testing import CliRunner
 
 from fxrace.commands.gate import command as gate
-from fxrace.core.baseline import EMPTY, compare, updated
+from fxrace.core.baseline import EMPTY, compare, sighted_in, updated
 from fxrace.core.looks import look_at
 from fxrace.errors import ExitCode
 from fxrace.records import wire
+from fxrace.records.exploration import PairVerdict
 from fxrace.records.repro import Judgement, ReproRow, TwinRow
-from fxrace.records.testing import PytestDocument
+from fxrace.records.testing import Became, JudgedTest, PytestDocument
 from fxrace.records.verdict import Verdict
 from fxrace.testing.suite import as_of, quick, scripts, shipped
+from tests.unit.testing.test_judging import ROW
 
 OLD, NEW = "2.13.0+cpu", "2.16.0.dev20270301+cpu"
 
@@ -102,5 +104,44 @@ def test_what_is_shipped_for_this_torch_names_hazards_that_there_are() -> None:
     listed = {entry.fingerprint for entry in found.entries if entry.tier is None}
     assert listed <= slugs
     assert len(listed) > len(slugs) // 2
-    stopped, others = quick()
-    assert set(stopped) < set(others)
+    pairs = {f"test_pair[{a}-{b}]" for a, b in quick()}
+    tests = {what for entry in found.entries for what in sighted_in(entry)}
+    assert tests < pairs
+    assert all(sighted_in(entry) for entry in found.entries if entry.tier is not None)
+
+
+def test_each_test_of_the_suite_settles_for_itself_what_is_gone() -> None:
+    """A part of the suite says nothing of the rest; a part of any other test suite says nothing."""
+    whole = suite_of({"test_pair[a-b]": ("x", "y"), "test_pair[b-a]": ("x",)})
+    baseline = updated(EMPTY, look_at(whole))
+    part = suite_of({"test_pair[a-b]": ("y",)})
+    told = compare(baseline, look_at(part))
+    assert [entry.fingerprint for entry in told.known] == ["y"]
+    assert [(one.fingerprint, sighted_in(one)) for one in told.fixed] == [
+        ("x", ("test_pair[a-b]",))
+    ]
+    assert compare(baseline, look_at(replace(part, mode="explore", complete=False))).fixed == ()
+    unclear = replace(part.tests[0], verdict=PairVerdict.INCONCLUSIVE)
+    assert compare(baseline, look_at(replace(part, tests=(unclear,)))).fixed == ()
+    after = updated(baseline, look_at(part))
+    assert {one.fingerprint: sighted_in(one) for one in after.entries} == {
+        "x": ("test_pair[b-a]",),
+        "y": ("test_pair[a-b]",),
+    }
+
+
+def suite_of(shown: dict[str, tuple[str, ...]]) -> PytestDocument:
+    """A document of the suite: test -> the causes that it shows."""
+    prints = sorted({one for each in shown.values() for one in each})
+    return PytestDocument(
+        schema="fxrace.pytest", schema_version=1, torch="2.13.0", mode="suite", seed=0,
+        complete=False,
+        tests=tuple(
+            JudgedTest(
+                test=f"suite.py::{name}", mode="suite", verdict=PairVerdict.FINDING,
+                became=Became.KNOWN, reason="", findings=found,
+            )
+            for name, found in shown.items()
+        ),
+        findings=tuple(replace(ROW, fingerprint=one) for one in prints),
+    )  # fmt: skip
