@@ -13,6 +13,7 @@ tolerance  loss, grad_norm: how far, relatively, the run's number formats let tw
 queue      drafter, full_s, empty_s, depths {items held when one was taken: how often}
 balance    text: the predicted balance of targets and drafters, and memory
 raised     role, error {type, message, frames, causes[]}, others[{thread, region, frames}]
+ended      role, how: done | stopped (because another failed) | raised | killed
 region     edge: enter | exit, region (kinds: below), name, number; an exit by an error also
            has error and others, as ``raised`` has; an enter may have frames, and others where
            another thread was in a region at that moment
