@@ -30,7 +30,7 @@ DEFAULT_KNOBS = {
 # ``parts`` holds folders of user parts, joined by ``os.pathsep``; ``data`` names a corpus (phrase,
 # stdlib) or a file of tokens, ``model`` a folder of weights for the target; ``kernel_options`` is
 # ``NAME=NUMBER,...`` for flex_attention. With ``fail_fast`` a drafter that fails stops everybody,
-# also where nobody depends on it.
+# also where nobody depends on it; with ``gil_share`` py-spy samples who holds the interpreter lock.
 DEFAULT_SETTINGS: dict[str, str | int | bool | None] = {
     "preset": "tiny",
     "device": "cpu",
@@ -43,6 +43,7 @@ DEFAULT_SETTINGS: dict[str, str | int | bool | None] = {
     "model": "",
     "kernel_options": "",
     "fail_fast": False,
+    "gil_share": False,
 }
 
 
@@ -118,6 +119,7 @@ class Plan:
     data: str = "phrase"
     model: str = ""
     kernel_options: str = ""
+    gil_share: bool = False
 
     @property
     def device_type(self) -> str:

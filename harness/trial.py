@@ -120,6 +120,7 @@ def plan_of(trial: Trial, settings: Mapping[str, Any], roots: list[Path]) -> Pla
         data=data,
         model=model,
         kernel_options=str(settings["kernel_options"] or ""),
+        gil_share=bool(settings["gil_share"]),
     )
 
 

@@ -18,6 +18,7 @@ USUAL: Mapping[str, Setting] = {
     "model": "",
     "fail_fast": False,
     "kernel_options": "",
+    "gil_share": False,
 }
 
 _OPTIONS = (
@@ -48,6 +49,12 @@ _OPTIONS = (
         show_default=True,
         help="Let a drafter that fails stop the others, even those that do not need it.",
     ),
+    click.option(
+        "--gil-share/--no-gil-share",
+        default=False,
+        show_default=True,
+        help="Let py-spy sample which share of the time each thread holds the GIL; costs speed.",
+    ),
 )
 
 
@@ -68,6 +75,7 @@ def settings(given: Mapping[str, Any]) -> dict[str, Setting]:
         "model": _model(given["model"]),
         "fail_fast": given["fail_fast"],
         "kernel_options": given["kernel_options"],
+        "gil_share": given["gil_share"],
     }
     return {name: value for name, value in found.items() if value != USUAL[name]}
 

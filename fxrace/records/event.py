@@ -35,6 +35,7 @@ rng        name, differ (are the recomputed tensors others than the saved ones),
 attention  calls {thread: n}, dense {thread: n}, fused (what the part promises)
 lock       edge: wait | got, lock, owner (thread name or None)
 guard      edge: on | off, guard, keeps: the States of which each thread now has its own
+gil        shares {thread: part of the looks at which it held the interpreter lock}, looks, rate
 hold       region, released_by: call | overlap | bound | nobody, held_s
 leak       state, attribute, before, after
 blind      what, reason

@@ -17,6 +17,7 @@ from harness.assembly import Assembly
 from harness.channel import Channel, Stopped
 from harness.crew import Crew, StartLine
 from harness.freeze import frozen
+from harness.gil import GilShare
 from harness.meeting import NAME as COORDINATOR
 from harness.meeting import AtBarrier, Coordinated
 from harness.roles import Feeder, Parcel, Trainer
@@ -39,6 +40,7 @@ class Threads:
         self._meeting = self._coordinator or AtBarrier(members, self._stop)
         for channel in self._channels:
             channel.end(assembly.plan.steps)
+        self._gil = self._sampled() if assembly.plan.gil_share else None
 
     def run(self) -> None:
         """Warm up, start, wait for every thread. Failures are recorded, not raised."""
@@ -52,6 +54,8 @@ class Threads:
             self._crew.join(LEAVE_S)
             raise
         every.record_queues(self._channels)
+        if self._gil is not None:
+            self._gil.close()
         if late:
             every.recorder.emit("note", text=f"still running at the end: {', '.join(late)}")
 
@@ -74,6 +78,16 @@ class Threads:
             every.recorder.emit("phase", name="run")
             self._line.open()
             return self._crew.join(every.bound_s)
+
+    def _sampled(self) -> GilShare:
+        plan, trainers = self._all.plan, self._all.trainers
+        gil = GilShare(
+            self._all.recorder, drafters=len(trainers), warm=2 * len(plan.preset.contexts),
+            steps=plan.steps,
+        )  # fmt: skip
+        for trainer in trainers:
+            trainer.stepped = gil.stepped
+        return gil
 
     def _drafter(self, trainer: Trainer, channel: Channel[Parcel]) -> Callable[[], None]:
         def work() -> None:
