@@ -15,6 +15,7 @@ TEXTS = ("phrase", "zipf", "stdlib")
 TOKENS = (".npy", ".bin", ".jsonl")
 USUAL: Mapping[str, Setting] = {
     "data": TEXTS[0],
+    "documents": "joined",
     "model": "",
     "fail_fast": False,
     "kernel_options": "",
@@ -28,6 +29,14 @@ _OPTIONS = (
         show_default=True,
         metavar="NAME|FILE",
         help="What is read: phrase, zipf, stdlib, or your tokens in .npy, .bin or .jsonl.",
+    ),
+    click.option(
+        "--documents",
+        default="joined",
+        show_default=True,
+        metavar="joined|apart|ID",
+        help="Rows of a file: cross from document to document, or hold one each; it ends with its "
+        "line of .jsonl, or with the token ID.",
     ),
     click.option(
         "--target",
@@ -72,6 +81,7 @@ def settings(given: Mapping[str, Any]) -> dict[str, Setting]:
     """
     found: dict[str, Setting] = {
         "data": _data(given["data"]),
+        "documents": _documents(given["documents"]),
         "model": _model(given["model"]),
         "fail_fast": given["fail_fast"],
         "kernel_options": given["kernel_options"],
@@ -92,6 +102,15 @@ def _data(given: str) -> str:
     if not path.is_file():
         raise UsageError(f"--data {given}: there is no such file")
     return str(path.absolute())
+
+
+def _documents(given: str) -> str:
+    if given not in ("joined", "apart") and not (given.isascii() and given.isdigit()):
+        raise UsageError(
+            f"--documents {given} is none of joined, apart and a token's id",
+            remedy="give the id that ends each document, such as 151643",
+        )
+    return given
 
 
 def _model(given: Path | None) -> str:

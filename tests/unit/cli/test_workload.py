@@ -12,6 +12,7 @@ from fxrace.errors import UnknownPart, UsageError
 
 USUAL: dict[str, Any] = {
     "data": "phrase", "model": None, "fail_fast": False, "kernel_options": "",
+    "gil_share": False, "documents": "joined",
 }  # fmt: skip
 
 
@@ -24,10 +25,11 @@ def test_what_is_given_is_set(tmp_path: Path) -> None:
     tokens.write_bytes(b"12")
     model.mkdir()
     (model / "config.json").write_text("{}")
-    given = {"data": str(tokens), "model": model, "fail_fast": True, "kernel_options": "A=1"}
-    assert _workload.settings(given) == {
-        "data": str(tokens), "model": str(model), "fail_fast": True, "kernel_options": "A=1",
+    given = {
+        "data": str(tokens), "model": model, "fail_fast": True, "kernel_options": "A=1",
+        "gil_share": True, "documents": "151643",
     }  # fmt: skip
+    assert _workload.settings(given) == {**given, "model": str(model)}
     assert _workload.settings({**USUAL, "data": "stdlib"}) == {"data": "stdlib"}
 
 
@@ -37,6 +39,8 @@ def test_what_is_given_is_set(tmp_path: Path) -> None:
         {"data": "nonsense"},
         {"data": "missing.bin"},
         {"data": "missing.txt"},
+        {"documents": "together"},
+        {"documents": "-1"},
         {"model": Path("no_such_folder")},
     ],
 )
