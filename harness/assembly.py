@@ -127,7 +127,7 @@ def assemble(workshop: Workshop, plan: Plan, recorder: Recorder, *, bound_s: flo
         counters=counters,
         failures=Failures(recorder),
         locking=shared.locking,
-        warmup=workshop.make("warmup"),
+        warmup=workshop.make("warmup", plan=plan, names=workshop.names),
         sync=shared.sync,
         workshop=workshop,
         attentions=tuple(attentions),

@@ -82,7 +82,7 @@ def _drafter(order: Order, links: Links, reporter: Reporter) -> tuple[Any, ...]:
     attention, drafting = shared.drafting(index, borrowed)
     recorder: Any = reporter
     trainer = Trainer(drafting=drafting, plan=plan, recorder=recorder, compiles=compiles)
-    warmup = workshop.make("warmup")
+    warmup = workshop.make("warmup", plan=plan, names=workshop.names)
     warmup.before_threads([_Alone(trainer)], plan.preset.contexts)
     warmup.in_drafter(_Alone(trainer), plan.preset.contexts, 1)
     add = _group(order) if shared.sync.together else _nobody
