@@ -40,13 +40,14 @@ class Sampling:
     """py-spy at work on this process, from here to ``stop``. Raises Refused."""
 
     def __init__(self) -> None:
+        spy = program()
         handle, path = tempfile.mkstemp(prefix="gil-", suffix=".raw")
         os.close(handle)
         self._path = Path(path)
         self._words: list[str] = []
         self._began_s = self._ended_s = 0.0
         command = [
-            program(), "record", "--pid", str(os.getpid()), "--gil", "--threads", "--function",
+            spy, "record", "--pid", str(os.getpid()), "--gil", "--threads", "--function",
             "--format", "raw", "--rate", str(RATE), "--output", path,
         ]  # fmt: skip
         try:

@@ -53,9 +53,10 @@ class Threads:
             self._stopped()
             self._crew.join(LEAVE_S)
             raise
+        finally:
+            if self._gil is not None:
+                self._gil.close()
         every.record_queues(self._channels)
-        if self._gil is not None:
-            self._gil.close()
         if late:
             every.recorder.emit("note", text=f"still running at the end: {', '.join(late)}")
 

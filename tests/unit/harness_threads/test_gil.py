@@ -78,6 +78,7 @@ def test_nobody_holds_it_while_all_sleep() -> None:
     assert sum(shares.values()) < 0.3
 
 
+@pytest.mark.slow
 def test_a_trial_says_what_its_threads_hold(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -105,6 +106,7 @@ def test_who_did_not_ask_is_not_looked_at(tmp_path: Path, monkeypatch: pytest.Mo
     assert not list(trace.of("gil", "note", "raised"))
 
 
+@pytest.mark.slow
 def test_a_refusal_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     denied = tmp_path / "py-spy"
     denied.write_text("#!/bin/sh\necho 'Permission Denied: Try running again' >&2\nexit 1\n")
