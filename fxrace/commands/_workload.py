@@ -81,7 +81,7 @@ def settings(given: Mapping[str, Any]) -> dict[str, Setting]:
     """
     found: dict[str, Setting] = {
         "data": _data(given["data"]),
-        "documents": _documents(given["documents"]),
+        "documents": _documents(given["documents"], given["data"]),
         "model": _model(given["model"]),
         "fail_fast": given["fail_fast"],
         "kernel_options": given["kernel_options"],
@@ -104,11 +104,18 @@ def _data(given: str) -> str:
     return str(path.absolute())
 
 
-def _documents(given: str) -> str:
+def _documents(given: str, data: str) -> str:
     if given not in ("joined", "apart") and not (given.isascii() and given.isdigit()):
         raise UsageError(
             f"--documents {given} is none of joined, apart and a token's id",
             remedy="give the id that ends each document, such as 151643",
+        )
+    if given != "joined" and data in TEXTS:
+        raise UsageError(f"--documents {given}: {data} has none", remedy="give --data a file")
+    if given == "apart" and Path(data).suffix != ".jsonl":
+        raise UsageError(
+            f"--documents apart: {data} does not say where they end",
+            remedy="give the id of the token that ends each",
         )
     return given
 

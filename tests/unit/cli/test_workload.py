@@ -41,12 +41,25 @@ def test_what_is_given_is_set(tmp_path: Path) -> None:
         {"data": "missing.txt"},
         {"documents": "together"},
         {"documents": "-1"},
+        {"documents": "apart"},
         {"model": Path("no_such_folder")},
     ],
 )
 def test_what_is_not_there_is_a_usage_error(wrong: dict[str, Any]) -> None:
     with pytest.raises(UsageError):
         _workload.settings({**USUAL, **wrong})
+
+
+def test_documents_that_a_file_does_not_tell_apart_are_a_usage_error(tmp_path: Path) -> None:
+    tokens, lines = tmp_path / "t.bin", tmp_path / "t.jsonl"
+    for file in (tokens, lines):
+        file.write_bytes(b"12")
+    given = {**USUAL, "documents": "apart"}
+    with pytest.raises(UsageError, match="where they end"):
+        _workload.settings({**given, "data": str(tokens)})
+    assert _workload.settings({**given, "data": str(lines)})["documents"] == "apart"
+    found = _workload.settings({**USUAL, "documents": "0", "data": str(tokens)})
+    assert found["documents"] == "0"
 
 
 def test_presets_may_be_written_with_hyphens() -> None:
