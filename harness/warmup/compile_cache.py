@@ -52,7 +52,9 @@ class CompileCache:
         if info is None:
             self._file.unlink(missing_ok=True)
             raise RuntimeError(f"{self._file} held no artifacts of this torch; it is deleted now")
-        count = sum(len(keys) for keys in info.artifacts.values())
+        # torch 2.6 has a list per kind, later ones a dictionary of them.
+        kinds = getattr(info, "artifacts", None) or vars(info)
+        count = sum(map(len, kinds.values()))
         self._note(f"compile cache: {count} artifacts loaded, {'new' if made else 'of before'}")
 
     def in_drafter(self, rehearsal: Rehearsal, contexts: Sequence[int], others: int) -> None: ...
