@@ -37,7 +37,9 @@ from harness.step import Drafting, Method
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Assembly:
-    """What an execution gets. ``bound_s`` is the longest any wait in it may last."""
+    """What an execution gets. ``bound_s`` is the longest any wait in it may last; ``stop`` is
+    set when everybody shall stop.
+    """
 
     plan: Plan
     recorder: Recorder
@@ -51,6 +53,7 @@ class Assembly:
     feeders: tuple[Feeder, ...]
     trainers: tuple[Trainer, ...]
     bound_s: float
+    stop: threading.Event
 
     @property
     def total(self) -> int:
@@ -67,10 +70,10 @@ class Assembly:
         """True when a coordinator adds up for them."""
         return self.together and self.sync.carrier == "coordinator"
 
-    def channels(self, stop: threading.Event) -> tuple[Channel[Parcel], ...]:
+    def channels(self) -> tuple[Channel[Parcel], ...]:
         """One per drafter, as the queue part bounds them."""
         made: tuple[Channel[Parcel], ...] = self.workshop.make(
-            "queue", self.plan.preset, len(self.trainers), stop
+            "queue", self.plan.preset, len(self.trainers), self.stop
         )
         return made
 
@@ -124,7 +127,7 @@ def assemble(workshop: Workshop, plan: Plan, recorder: Recorder, *, bound_s: flo
         counters=counters,
         failures=Failures(recorder),
         locking=shared.locking,
-        warmup=workshop.make("warmup"),
+        warmup=workshop.make("warmup", plan=plan, names=workshop.names),
         sync=shared.sync,
         workshop=workshop,
         attentions=tuple(attentions),
@@ -134,6 +137,7 @@ def assemble(workshop: Workshop, plan: Plan, recorder: Recorder, *, bound_s: flo
         ),
         trainers=tuple(trainers),
         bound_s=bound_s,
+        stop=shared.stop,
     )
 
 
@@ -142,6 +146,7 @@ class Shared:
 
     def __init__(self, *, workshop: Workshop, plan: Plan, counters: Counters) -> None:
         self._workshop, self._plan, self._counters = workshop, plan, counters
+        self.stop = threading.Event()
         self.locking: Locking = workshop.make("locking")
         self.sync: Sync = workshop.make("sync")
         self._checkpoint = workshop.make("checkpoint")
@@ -183,7 +188,9 @@ class Shared:
         method = Method(
             precision=self.precision, schedule=self._schedule, sync=self.sync, graphs=graphs
         )
-        drafting = Drafting(index=index, plan=plan, gear=gear, method=method, borrowed=borrowed)
+        drafting = Drafting(
+            index=index, plan=plan, gear=gear, method=method, borrowed=borrowed, stop=self.stop
+        )  # fmt: skip
         return attention, drafting
 
     def _target(self, device: str) -> Any:

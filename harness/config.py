@@ -28,9 +28,10 @@ DEFAULT_KNOBS = {
 
 # What a trial runs where its settings are silent. ``steps`` None means the preset's number;
 # ``parts`` holds folders of user parts, joined by ``os.pathsep``; ``data`` names a corpus (phrase,
-# stdlib) or a file of tokens, ``model`` a folder of weights for the target; ``kernel_options`` is
-# ``NAME=NUMBER,...`` for flex_attention. With ``fail_fast`` a drafter that fails stops everybody,
-# also where nobody depends on it.
+# stdlib) or a file of tokens, whose ``documents`` are joined, apart, or end with the token of this
+# id; ``model`` is a folder of weights for the target, ``kernel_options`` are ``NAME=NUMBER,...``
+# for flex_attention. With ``fail_fast`` a drafter that fails stops everybody, also where nobody
+# depends on it; with ``gil_share`` py-spy samples who holds Python's lock.
 DEFAULT_SETTINGS: dict[str, str | int | bool | None] = {
     "preset": "tiny",
     "device": "cpu",
@@ -40,9 +41,11 @@ DEFAULT_SETTINGS: dict[str, str | int | bool | None] = {
     "freeze": False,
     "parts": "",
     "data": "phrase",
+    "documents": "joined",
     "model": "",
     "kernel_options": "",
     "fail_fast": False,
+    "gil_share": False,
 }
 
 
@@ -116,8 +119,10 @@ class Plan:
     freeze: bool = False
     fail_fast: bool = False
     data: str = "phrase"
+    documents: str = "joined"
     model: str = ""
     kernel_options: str = ""
+    gil_share: bool = False
 
     @property
     def device_type(self) -> str:

@@ -189,7 +189,8 @@ class Rehearsal(Protocol):
 
 
 class Warmup(Protocol):
-    """axis ``warmup``: ``build() -> Warmup``.
+    """axis ``warmup``: ``build() -> Warmup``. A builder with parameters ``plan``, ``names`` gets
+    the trial's plan and its parts by axis.
 
     ``before_threads`` runs on the main thread before any drafter thread exists.
     ``in_drafter`` runs on a drafter's own thread before its first step; ``others`` is the

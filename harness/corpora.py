@@ -1,8 +1,8 @@
 """What drafters and targets read: a language of phrases, Zipf noise, stdlib sources, or a user's.
 
 Every text is a function of (seed, index) alone, so that threads, processes and the oracle read
-the same rows. Documents of a user's file are read as one stream: a row may cross from one into
-the next, there is no mask between them.
+the same rows. Documents of a user's file are joined to one stream, where a row may cross from one
+into the next, or kept apart, one to a row. Several in a row with a mask between them there are not.
 """
 
 from __future__ import annotations
@@ -19,10 +19,11 @@ from torch import Tensor
 
 from harness.config import Plan, Preset
 from harness.data import language, rows
-from harness.token_files import BadTokens, tokens_of
+from harness.token_files import BadTokens, read
 
 PHRASE, ZIPF, STDLIB = "phrase", "zipf", "stdlib"
 NAMED = (PHRASE, ZIPF, STDLIB)
+JOINED, APART = "joined", "apart"
 MOST_BYTES = 4_000_000
 """Of stdlib sources; the rest would only cost time to read."""
 
@@ -82,36 +83,83 @@ class Stream:
         return ids, supervised(random, rows, context)
 
 
-def supervised(random: Random, rows: int, context: int) -> Tensor:
-    """bool [rows, context]: the first 1/16 to 1/4 of a row is the prompt, the rest the response."""
-    low, high = context // 16, context // 4
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Documents:
+    """One document a row, from its start, or a window of one that is longer than the row.
+
+    Behind a document that is shorter the row goes on with what comes next, and nothing of that is
+    supervised. So nothing of it is learned from either: a target looks back only, and a draft
+    block sees what lies before its anchor. ``ends`` i64 [documents], exclusive.
+    """
+
+    tokens: Tensor
+    ends: Tensor
+    vocab: int
+    key: str
+
+    def rows(self, *, seed: int, index: int, rows: int, context: int) -> tuple[Tensor, Tensor]:
+        random = Random(f"documents {seed} {index} {rows} {context}")
+        spans = [self._span(random, context) for _ in range(rows)]
+        places = (
+            torch.arange(context)[None, :] + torch.tensor([first for first, _ in spans])[:, None]
+        )
+        mask = [supervised(random, 1, length, context) for _, length in spans]
+        return self.tokens[places % len(self.tokens)].long(), torch.cat(mask)
+
+    def _span(self, random: Random, context: int) -> tuple[int, int]:
+        """Where a row begins and how many of its tokens are the document's; by length of it."""
+        chosen = int(random.random() * len(self.tokens))
+        number = int(torch.searchsorted(self.ends, chosen, right=True))
+        first = int(self.ends[number - 1]) if number else 0
+        length = int(self.ends[number]) - first
+        if length > context:
+            first += int(random.random() * (length - context + 1))
+        return first, min(length, context)
+
+
+def supervised(random: Random, rows: int, length: int, context: int = 0) -> Tensor:
+    """bool [rows, context or length]: the first 1/16 to 1/4 of ``length`` tokens is the prompt,
+    the others of them the response.
+    """
+    low, high = length // 16, length // 4
     prompts = [low + int(random.random() * (high - low + 1)) for _ in range(rows)]
-    return torch.arange(context)[None, :] >= torch.tensor(prompts)[:, None]
+    places = torch.arange(context or length)[None, :]
+    return (places >= torch.tensor(prompts)[:, None]) & (places < length)
 
 
 def corpus_of(plan: Plan) -> Text:
     """What this run reads. Raises BadTokens."""
-    return text_of(plan.data, plan.preset.target.vocab)
+    return text_of(plan.data, plan.preset.target.vocab, plan.documents)
 
 
 @cache
-def text_of(data: str, vocab: int) -> Text:
-    """The text that ``data`` names, for a vocabulary of at least its own. Raises BadTokens."""
+def text_of(data: str, vocab: int, documents: str = JOINED) -> Text:
+    """The text that ``data`` names, for a vocabulary of at least its own. Raises BadTokens.
+
+    ``documents`` is ``joined``, ``apart`` (as the file says), or the id that ends each.
+    """
+    if data in NAMED and documents != JOINED:
+        raise BadTokens(f"{data} has no documents to keep apart")
     if data == PHRASE:
         return Phrases(vocab=vocab)
     if data == ZIPF:
         return Zipf(vocab=vocab)
-    tokens = _stdlib() if data == STDLIB else tokens_of(Path(data))
-    needed = int(tokens.max()) + 2 if len(tokens) else 2
-    return Stream(tokens=tokens, vocab=max(vocab, needed), key=_key(data, tokens))
+    tokens, ends = (_stdlib(), None) if data == STDLIB else read(Path(data))
+    vocab = max(vocab, int(tokens.max()) + 2 if len(tokens) else 2)
+    if documents == JOINED:
+        return Stream(tokens=tokens, vocab=vocab, key=_key(data, tokens))
+    return Documents(
+        tokens=tokens, ends=_ends(data, tokens, ends, documents), vocab=vocab,
+        key=f"{_key(data, tokens)} {documents}",
+    )  # fmt: skip
 
 
-def fitted(preset: Preset, data: str, *, grow: bool = True) -> Preset:
+def fitted(preset: Preset, data: str, documents: str = JOINED, *, grow: bool = True) -> Preset:
     """The preset with a vocabulary that holds the text and a mask token.
 
     Raises BadTokens where the vocabulary may not ``grow``, since it is that of given weights.
     """
-    text = text_of(data, preset.target.vocab)
+    text = text_of(data, preset.target.vocab, documents)
     if text.vocab > preset.target.vocab and not grow:
         raise BadTokens(
             f"it holds token {text.vocab - 2}, the target's vocabulary ends at "
@@ -131,6 +179,21 @@ def rows_of_language(
 
 
 _language = cache(language)
+
+
+def _ends(data: str, tokens: Tensor, said: Tensor | None, documents: str) -> Tensor:
+    """Where each document ends; the last one with the file."""
+    if documents == APART:
+        if said is None:
+            raise BadTokens(
+                f"{Path(data).name} does not say where documents end: give the id that ends each"
+            )
+        ends = said
+    else:
+        ends = (tokens == int(documents)).nonzero()[:, 0] + 1
+        if not len(ends):
+            raise BadTokens(f"{Path(data).name} holds no token {documents} that ends a document")
+    return torch.cat((ends, torch.tensor([len(tokens)]))).unique()
 
 
 def _stdlib() -> Tensor:

@@ -47,6 +47,10 @@ class Failures:
         self._recorder.emit("raised", role=role, error=described(error), others=others)
         return True
 
+    def ended(self, role: str, how: str) -> None:
+        """Record that this role is through: ``done``, ``stopped`` or ``raised``."""
+        self._recorder.emit("ended", role=role, how=how)
+
     @property
     def all(self) -> tuple[Failure, ...]:
         """In the order in which they were recorded."""
@@ -71,17 +75,21 @@ class Crew:
         """Run ``work`` on a new thread of this name.
 
         Whatever it raises is recorded first, then given to ``on_failure`` (which releases those
-        who wait for this thread). ``Stopped`` is not a failure.
+        who wait for this thread). ``Stopped`` is not a failure. How it ended is on record last.
         """
 
         def body() -> None:
+            how = "done"
             try:
                 work()
             except Stopped:
-                return
+                how = "stopped"
             except BaseException as error:
+                how = "raised"
                 self._failures.record(name, error)
                 on_failure(error)
+            finally:
+                self._failures.ended(name, how)
 
         thread = threading.Thread(target=body, name=name, daemon=True)
         self._threads.append(thread)

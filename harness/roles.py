@@ -105,8 +105,15 @@ class Turn:
     compiled: bool
 
 
+def _nobody_asked(drafter: int, done: int) -> None:
+    """What a trainer calls after each step unless somebody wants to know."""
+
+
 class Trainer:
-    """Drafter slot ``drafter``: takes parcels in order, trains, and records every step."""
+    """Drafter slot ``drafter``: takes parcels in order, trains, and records every step.
+
+    ``stepped`` is called on its thread after each of them with ``drafter`` and their number.
+    """
 
     def __init__(
         self, *, drafting: Drafting, plan: Plan, recorder: Recorder, compiles: PerThread
@@ -117,6 +124,7 @@ class Trainer:
         self._drafting, self._plan = drafting, plan
         self._recorder, self._compiles = recorder, compiles
         self._before = (time.monotonic(), 0)
+        self.stepped: Callable[[int, int], None] = _nobody_asked
 
     def settle(self) -> None:
         """Make the current thread fit to run this drafter."""
@@ -182,6 +190,7 @@ class Trainer:
         )
         self._before = (now, compiles)
         self.turns.append(turn)
+        self.stepped(self.drafter, len(self.turns))
 
     def _brought(self, parcel: Parcel) -> Batch:
         """The batch on this drafter's device, ordered after the kernels that made it."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+import threading
 import time
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, replace
@@ -17,6 +18,7 @@ from typing import TypeVar
 import torch
 from torch import Tensor
 
+from harness.channel import Stopped
 from harness.config import Plan
 from harness.contracts import Attention, Call, Graphs, Locking, Phase, Tracing
 from harness.corpora import corpus_of
@@ -53,15 +55,25 @@ class Result:
 
 
 class Drafting:
-    """Drafter number ``index`` in training on its device. Not to be used by two threads at once."""
+    """Drafter number ``index`` in training on its device. Not to be used by two threads at once.
+
+    Once ``stop`` is set, its next call that goes through the locking part raises Stopped.
+    """
 
     def __init__(
-        self, *, index: int, plan: Plan, gear: Gear, method: Method, borrowed: Borrowed
+        self,
+        *,
+        index: int,
+        plan: Plan,
+        gear: Gear,
+        method: Method,
+        borrowed: Borrowed,
+        stop: threading.Event | None = None,
     ) -> None:
         preset = plan.preset
         self.index, self.device = index, torch.device(plan.drafter_devices[index])
         self._plan, self._borrowed, self._method = plan, borrowed, method
-        self._lock = _Keyed(gear.locking, gear.attention)
+        self._lock = _Keyed(gear.locking, gear.attention, stop or threading.Event())
         self._gear = replace(gear, locking=self._lock)
         # Drafters that share gradients are replicas: they must start from the same weights.
         start = 0 if method.sync.together else index
@@ -180,11 +192,12 @@ class _Keyed:
 
     Gives each call of an attention part that traces on every call a key of its own (nothing is
     warm), and adds up how long calls waited before their work began. Waits of autograd's threads
-    may be lost in a rare clash of two additions; no lock is worth that.
+    may be lost in a rare clash of two additions; no lock is worth that. Stopping is looked at
+    before and after the wait: a whole step with its compiles can take minutes, one call of it not.
     """
 
-    def __init__(self, locking: Locking, attention: Attention) -> None:
-        self._locking = locking
+    def __init__(self, locking: Locking, attention: Attention, stop: threading.Event) -> None:
+        self._locking, self._stop = locking, stop
         tracing = getattr(attention, "tracing", Tracing.PER_KEY)
         self._always_cold = tracing is Tracing.EVERY_CALL
         self._numbers = itertools.count()
@@ -193,13 +206,19 @@ class _Keyed:
     def around(self, call: Call, work: Callable[[], T]) -> T:
         if self._always_cold and call.site == "attention":
             call = replace(call, key=(*call.key, next(self._numbers)))
+        self._look()
         came = time.monotonic()
 
         def begun() -> T:
             self.waited_s += time.monotonic() - came
+            self._look()
             return work()
 
         return self._locking.around(call, begun)
+
+    def _look(self) -> None:
+        if self._stop.is_set():
+            raise Stopped
 
     def close(self) -> None:
         self._locking.close()

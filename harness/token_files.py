@@ -1,8 +1,8 @@
 """Reads a user's own tokens: ``.npy``, ``.bin`` or ``.jsonl``.
 
 ``.bin`` is raw little-endian, two bytes a token, or four where the name ends in ``.uint32.bin``.
-A line of ``.jsonl`` holds a list under ``tokens`` or ``input_ids``, or a string under ``text``
-or ``content``, which needs ``tokenizers`` and a ``tokenizer.json`` beside the file.
+A line of ``.jsonl`` is a document: it holds a list under ``tokens`` or ``input_ids``, or a string
+under ``text`` or ``content``, which needs ``tokenizers`` and a ``tokenizer.json`` beside the file.
 """
 
 from __future__ import annotations
@@ -27,17 +27,23 @@ class BadTokens(Exception):
 
 def tokens_of(path: Path) -> Tensor:
     """All tokens of the file, one after the other: i32 [length]. Raises BadTokens."""
+    return read(path)[0]
+
+
+def read(path: Path) -> tuple[Tensor, Tensor | None]:
+    """``tokens_of``, and where each document ends (i64, exclusive) if the file says so."""
     if not path.is_file():
         raise BadTokens(f"there is no file {path}")
-    readers = {".npy": _npy, ".bin": _bin, ".jsonl": _jsonl}
+    readers: dict[str, Any] = {".npy": _npy, ".bin": _bin, ".jsonl": _jsonl}
     if path.suffix not in readers:
         raise BadTokens(f"{path.name} is none of {', '.join(KINDS)}")
-    tokens = readers[path.suffix](path)
+    found = readers[path.suffix](path)
+    tokens, ends = found if isinstance(found, tuple) else (found, None)
     if not len(tokens):
         raise BadTokens(f"{path.name} holds no tokens")
     if int(tokens.min()) < 0:
         raise BadTokens(f"{path.name} holds the negative token {int(tokens.min())}")
-    return tokens
+    return tokens, ends
 
 
 def _npy(path: Path) -> Tensor:
@@ -66,8 +72,9 @@ def _bin(path: Path) -> Tensor:
     return raw.int() if width == 4 else raw.int() & 0xFFFF
 
 
-def _jsonl(path: Path) -> Tensor:
+def _jsonl(path: Path) -> tuple[Tensor, Tensor]:
     found: list[int] = []
+    ends: list[int] = []
     encode: Any = None
     for number, row in _lines(path):
         listed = next((row[name] for name in LISTS if name in row), None)
@@ -80,7 +87,8 @@ def _jsonl(path: Path) -> Tensor:
         if not all(isinstance(token, int) for token in listed):
             raise BadTokens(f"{path.name}, line {number}: its tokens are not whole numbers")
         found += listed
-    return torch.tensor(found, dtype=torch.int32)
+        ends.append(len(found))
+    return torch.tensor(found, dtype=torch.int32), torch.tensor(ends, dtype=torch.int64)
 
 
 def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:

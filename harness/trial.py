@@ -93,10 +93,11 @@ def plan_of(trial: Trial, settings: Mapping[str, Any], roots: list[Path]) -> Pla
     """Preset, shapes and placement of a trial. Raises PartBroken and NoDevice."""
     preset = parts.load_preset(str(settings["preset"]), roots)
     data, model = str(settings["data"]), str(settings["model"] or "")
+    documents = str(settings["documents"])
     try:
         if model:
             preset = replace(preset, target=shape_of(Path(model)))
-        preset = fitted(preset, data, grow=not model)
+        preset = fitted(preset, data, documents, grow=not model)
         options_of(str(settings["kernel_options"] or ""))
     except NoModel as error:
         raise parts.PartBroken("target", model, str(error)) from error
@@ -118,8 +119,10 @@ def plan_of(trial: Trial, settings: Mapping[str, Any], roots: list[Path]) -> Pla
         plan,
         fail_fast=bool(settings["fail_fast"]),
         data=data,
+        documents=documents,
         model=model,
         kernel_options=str(settings["kernel_options"] or ""),
+        gil_share=bool(settings["gil_share"]),
     )
 
 

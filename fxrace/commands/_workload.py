@@ -15,9 +15,11 @@ TEXTS = ("phrase", "zipf", "stdlib")
 TOKENS = (".npy", ".bin", ".jsonl")
 USUAL: Mapping[str, Setting] = {
     "data": TEXTS[0],
+    "documents": "joined",
     "model": "",
     "fail_fast": False,
     "kernel_options": "",
+    "gil_share": False,
 }
 
 _OPTIONS = (
@@ -27,6 +29,14 @@ _OPTIONS = (
         show_default=True,
         metavar="NAME|FILE",
         help="What is read: phrase, zipf, stdlib, or your tokens in .npy, .bin or .jsonl.",
+    ),
+    click.option(
+        "--documents",
+        default="joined",
+        show_default=True,
+        metavar="joined|apart|ID",
+        help="Rows of a file: cross from document to document, or hold one each; it ends with its "
+        "line of .jsonl, or with the token ID.",
     ),
     click.option(
         "--target",
@@ -48,6 +58,12 @@ _OPTIONS = (
         show_default=True,
         help="Let a drafter that fails stop the others, even those that do not need it.",
     ),
+    click.option(
+        "--gil-share/--no-gil-share",
+        default=False,
+        show_default=True,
+        help="Let py-spy sample which share of the time each thread holds the GIL; costs speed.",
+    ),
 )
 
 
@@ -65,9 +81,11 @@ def settings(given: Mapping[str, Any]) -> dict[str, Setting]:
     """
     found: dict[str, Setting] = {
         "data": _data(given["data"]),
+        "documents": _documents(given["documents"], given["data"]),
         "model": _model(given["model"]),
         "fail_fast": given["fail_fast"],
         "kernel_options": given["kernel_options"],
+        "gil_share": given["gil_share"],
     }
     return {name: value for name, value in found.items() if value != USUAL[name]}
 
@@ -84,6 +102,22 @@ def _data(given: str) -> str:
     if not path.is_file():
         raise UsageError(f"--data {given}: there is no such file")
     return str(path.absolute())
+
+
+def _documents(given: str, data: str) -> str:
+    if given not in ("joined", "apart") and not (given.isascii() and given.isdigit()):
+        raise UsageError(
+            f"--documents {given} is none of joined, apart and a token's id",
+            remedy="give the id that ends each document, such as 151643",
+        )
+    if given != "joined" and data in TEXTS:
+        raise UsageError(f"--documents {given}: {data} has none", remedy="give --data a file")
+    if given == "apart" and Path(data).suffix != ".jsonl":
+        raise UsageError(
+            f"--documents apart: {data} does not say where they end",
+            remedy="give the id of the token that ends each",
+        )
+    return given
 
 
 def _model(given: Path | None) -> str:

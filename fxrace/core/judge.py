@@ -117,6 +117,7 @@ def _throughput(evidence: Evidence) -> Throughput | None:
     )
     said = summary.data
     windows = said.get("windows")
+    gil = evidence.trace.last("gil")
     return Throughput(
         **{name: said[name] for name in names},
         hfu=said.get("hfu"),
@@ -124,4 +125,5 @@ def _throughput(evidence: Evidence) -> Throughput | None:
         windows=Spread(**{k: windows[k] for k in ("median", "low", "high", "n")})
         if windows
         else None,
+        gil_share=gil.data["shares"] if gil else None,
     )

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import fxrace
 from fxrace.errors import InterpreterUnusable
+from fxrace.launch import py_spy
 
 _BOOT = """
 import sys
@@ -61,7 +62,8 @@ def command(python: Path, module: str, *arguments: str) -> tuple[str, ...]:
 
 
 def variables(roots: Sequence[Path], *, forks: bool) -> dict[str, str]:
-    """The environment of everything started there: import path, no caches, no compile pool.
+    """The environment of everything started there: import path, no caches, no compile pool,
+    and where py-spy is, which that interpreter need not have.
 
     ``forks`` keeps OpenMP and CUDA from starting threads, which a fork would lose.
     """
@@ -75,4 +77,6 @@ def variables(roots: Sequence[Path], *, forks: bool) -> dict[str, str]:
     }
     if forks:
         fixed |= {"OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
+    if found := py_spy.program():
+        fixed["FXRACE_PY_SPY"] = found
     return {**os.environ, **fixed}

@@ -27,12 +27,12 @@ class Refused(Exception):
 
 def dump(pid: int, *options: str) -> str:
     """``py-spy dump`` of ``pid`` as JSON text, with further options. Raises ``Refused``."""
-    program = _program()
-    if program is None:
+    found = program()
+    if found is None:
         raise Refused("py-spy is not installed")
     try:
         ran = subprocess.run(
-            [program, "dump", "--json", "--full-filenames", *options, "--pid", str(pid)],
+            [found, "dump", "--json", "--full-filenames", *options, "--pid", str(pid)],
             capture_output=True,
             text=True,
             errors="replace",
@@ -71,6 +71,6 @@ def _thread(plain: dict[str, Any]) -> ThreadStack:
     )
 
 
-def _program() -> str | None:
+def program() -> str | None:
     """py-spy beside this interpreter, else on PATH."""
     return shutil.which("py-spy", path=str(Path(sys.executable).parent)) or shutil.which("py-spy")

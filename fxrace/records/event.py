@@ -13,6 +13,7 @@ tolerance  loss, grad_norm: how far, relatively, the run's number formats let tw
 queue      drafter, full_s, empty_s, depths {items held when one was taken: how often}
 balance    text: the predicted balance of targets and drafters, and memory
 raised     role, error {type, message, frames, causes[]}, others[{thread, region, frames}]
+ended      role, how: done | stopped (because another failed) | raised | killed
 region     edge: enter | exit, region (kinds: below), name, number; an exit by an error also
            has error and others, as ``raised`` has; an enter may have frames, and others where
            another thread was in a region at that moment
@@ -34,6 +35,7 @@ rng        name, differ (are the recomputed tensors others than the saved ones),
 attention  calls {thread: n}, dense {thread: n}, fused (what the part promises)
 lock       edge: wait | got, lock, owner (thread name or None)
 guard      edge: on | off, guard, keeps: the States of which each thread now has its own
+gil        shares {thread: part of the looks at which it held the interpreter lock}, looks, rate
 hold       region, released_by: call | overlap | bound | nobody, held_s
 leak       state, attribute, before, after
 blind      what, reason

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 
@@ -56,7 +57,8 @@ class Throughput:
     ``tflops`` counts model FLOPs (forward and backward, no recompute); ``mfu`` is its share of
     the device's dense peak, None where the peak is unknown. ``oversubscribed`` marks slots that
     shared a device. ``hfu`` counts recompute too; ``windows`` is draft slots per second over
-    windows of the run, the median with its 95 % interval.
+    windows of the run, the median with its 95 % interval. ``gil_share`` is the share of the
+    steady part of the run in which each thread held the interpreter lock, where it was sampled.
     """
 
     draft_slots_per_s: float
@@ -68,6 +70,7 @@ class Throughput:
     hfu: float | None = None
     anchors_per_s: float | None = None
     windows: Spread | None = None
+    gil_share: Mapping[str, float] | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -17,6 +17,7 @@ from harness.parts import select
 from harness.processes.parent import Parent
 from harness.roles import Turn
 
+NO_GIL = "GIL share not measured: each slot has an interpreter lock of its own"
 SAYS = "each slot is a process with one training thread: there is nothing for the hooks to watch"
 
 
@@ -35,6 +36,8 @@ class Processes:
         recorder: Recorder,
     ) -> None:
         recorder.emit("note", text=SAYS)
+        if plan.gil_share:
+            recorder.emit("note", text=NO_GIL)
         together = select(knobs, roots)["sync"].build().together
         self._drafters = len(plan.drafter_devices)
         self._parent = Parent(

@@ -61,7 +61,7 @@ def load_target(
     else:
         target = _blank(preset, device, torch.float32)
         read: Text = text or Phrases(vocab=preset.target.vocab)
-        place = cache or _default_folder()
+        place = cache or default_folder()
         target.load_state_dict(_trained(preset, device, place, waiting, read))
         target.to(dtype)
     target.requires_grad_(False).eval()
@@ -199,6 +199,7 @@ def _blank(preset: Preset, device: torch.device, dtype: torch.dtype) -> Target:
     return target
 
 
-def _default_folder() -> Path:
+def default_folder() -> Path:
+    """Where what took long to make is kept."""
     named = os.environ.get("FXRACE_CACHE")
     return Path(named) if named else Path(os.path.expanduser("~")) / ".cache" / "fxrace"  # noqa: PTH111

@@ -46,10 +46,11 @@ class Order:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Finished:
-    """What a slot did, sent when it is through."""
+    """What a slot did, sent at its end; ``through`` when nobody stopped it."""
 
     turns: tuple[Turn, ...]
     peak_memory_bytes: int
+    through: bool = True
 
 
 class Reporter:

@@ -1,7 +1,7 @@
 """The first process of ``execution=processes``: starts the slots, records for them, ends them.
 
 Slots come from a fork server that has imported torch once and touched no device. Whatever ends
-the run, no slot outlives it: those that do not stop within ``GRACE_S`` are killed.
+the run, no slot outlives it: those that have not ended ``GRACE_S`` after the stop are killed.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from harness.config import Plan
 from harness.processes.orders import Finished, Links, Order
 from harness.processes.worker import work
 
-GRACE_S = 1.5
-LOOK_S = 1.0
+GRACE_S = 1.0
+LOOK_S = 0.5
 BEAT_S = 5.0
 
 
@@ -48,7 +48,8 @@ class Parent:
         self._context.set_forkserver_preload(["harness.processes.worker"])
         self._links = self._linked()
         self._slots: dict[Any, tuple[str, int, Any]] = {}
-        self._gone: list[Any] = []
+        self._gone: list[tuple[Any, str]] = []
+        self._last_s = float("inf")
         self._left_drafters: set[int] = set()
         self._waiting: set[tuple[str, int]] = set()
         self.finished: dict[int, Finished] = {}
@@ -101,17 +102,15 @@ class Parent:
         self._left_drafters = set(range(len(self._plan.drafter_devices)))
 
     def _serve(self) -> None:
-        deadline, beat = time.monotonic() + self._bound_s, time.monotonic()
-        while self._slots and time.monotonic() < deadline:
-            for pipe in wait(list(self._slots), LOOK_S):
+        self._last_s, beat = time.monotonic() + self._bound_s, time.monotonic()
+        while self._slots and (left := self._last_s - time.monotonic()) > 0:
+            for pipe in wait(list(self._slots), min(left, LOOK_S)):
                 self._hear(pipe)
             if not self._waiting and not self._links.go.is_set():
                 self._recorder.emit("phase", name="run")
                 self._links.go.set()
             if not self._left_drafters:
                 self._links.done.set()
-            if self._links.stop.is_set():
-                deadline = min(deadline, time.monotonic() + GRACE_S)
             if self._waiting and time.monotonic() > beat + BEAT_S:
                 beat = time.monotonic()
                 self._recorder.emit("beat", what="slots are starting")
@@ -124,7 +123,7 @@ class Parent:
             self._lost(pipe)
             return
         if isinstance(message, Finished):
-            self._leave(pipe)
+            self._leave(pipe, "done" if message.through else "stopped")
             self.peak_memory_bytes += message.peak_memory_bytes
             if role == "drafter":
                 self.finished[index] = message
@@ -135,38 +134,42 @@ class Parent:
         elif kind != "tolerance" or (role, index) == ("drafter", 0):
             self._recorder.emit(kind, **data)
         if kind == "raised":
-            self._leave(pipe, failed=True)
+            self._leave(pipe, "raised")
 
     def _lost(self, pipe: Any) -> None:
         """A slot's process ended without a word: killed, or out of memory."""
         role, index, process = self._slots[pipe]
-        process.join(GRACE_S)
+        process.join(LOOK_S)
         error = ChildProcessError(f"its process ended with exit status {process.exitcode}")
         self._recorder.emit("raised", role=f"{role}-{index}", error=described(error), others=[])
-        self._leave(pipe, failed=True)
+        self._leave(pipe, "killed")
 
-    def _leave(self, pipe: Any, *, failed: bool = False) -> None:
+    def _leave(self, pipe: Any, how: str) -> None:
         role, index, process = self._slots.pop(pipe)
         self._waiting.discard((role, index))
         if role == "drafter":
             self._left_drafters.discard(index)
             self._links.gone[index].set()
-        if failed and (role == "target" or not self._alone):
+        if how in ("raised", "killed") and (role == "target" or not self._alone):
             self._links.stop.set()
+            self._last_s = min(self._last_s, time.monotonic() + GRACE_S)
         pipe.close()
-        self._gone.append(process)
+        self._gone.append((process, how))
 
     def _end(self) -> None:
+        """No slot is left, and how each ended is on record, when it had."""
+        last_s = min(self._last_s, time.monotonic() + GRACE_S)
         self._links.stop.set()
         self._links.done.set()
-        left = [*self._gone, *(process for _, _, process in self._slots.values())]
-        deadline = time.monotonic() + GRACE_S
-        for process in left:
-            process.join(max(0.0, deadline - time.monotonic()))
-        for process in left:
+        left = [*self._gone, *((process, "killed") for _, _, process in self._slots.values())]
+        for process, _ in left:
+            process.join(max(0.0, last_s - time.monotonic()))
+        for process, _ in left:
             if process.is_alive():
                 process.kill()
-                process.join(LOOK_S)
+        for process, how in left:
+            process.join(LOOK_S)
+            self._recorder.emit("ended", role=process.name, how=how)
         for lane in (lane for lanes in self._links.lanes for lane in lanes):
             with suppress(OSError, ValueError):
                 lane.cancel_join_thread()

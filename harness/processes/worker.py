@@ -35,7 +35,7 @@ def work(order: Order, links: Links, pipe: Any) -> None:
         turns = (_target if order.role == "target" else _drafter)(order, links, reporter)
         reporter.send(Finished(turns=turns, peak_memory_bytes=_peak(order)))
     except Stopped:
-        reporter.send(Finished(turns=(), peak_memory_bytes=_peak(order)))
+        reporter.send(Finished(turns=(), peak_memory_bytes=_peak(order), through=False))
     except BaseException as error:
         reporter.emit(
             "raised", role=f"{order.role}-{order.index}", error=described(error), others=[]
@@ -68,6 +68,8 @@ def _target(order: Order, links: Links, reporter: Reporter) -> tuple[Any, ...]:
     feeder.serve(lanes, order.plan.steps * len(lanes))
     # What was sent lives in this process until it has been received.
     _until(links.done.wait, links)
+    if links.stop.is_set():
+        raise Stopped
     return ()
 
 
@@ -80,7 +82,7 @@ def _drafter(order: Order, links: Links, reporter: Reporter) -> tuple[Any, ...]:
     attention, drafting = shared.drafting(index, borrowed)
     recorder: Any = reporter
     trainer = Trainer(drafting=drafting, plan=plan, recorder=recorder, compiles=compiles)
-    warmup = workshop.make("warmup")
+    warmup = workshop.make("warmup", plan=plan, names=workshop.names)
     warmup.before_threads([_Alone(trainer)], plan.preset.contexts)
     warmup.in_drafter(_Alone(trainer), plan.preset.contexts, 1)
     add = _group(order) if shared.sync.together else _nobody

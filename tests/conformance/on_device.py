@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
@@ -52,7 +51,7 @@ class Slot:
         self.drafting: Drafting
         _, self.drafting = self.shared.drafting(0, self.target.borrowed)
         self._feeder = Feeder(index=0, plan=plan, target=self.target)
-        spread(self.drafting.module, device)
+        spread(self.drafting)
 
     def gradients(self, number: int) -> list[Tensor]:
         """The loss on batch ``number`` and every weight's gradient, as fp64 on the CPU."""
@@ -86,13 +85,14 @@ def slot(folder: Path, device: str, **knobs: str) -> Iterator[Slot]:
         recorder.close()
 
 
-def spread(module: Any, device: str) -> None:
+def spread(drafting: Drafting) -> None:
     """Norm weights away from one: where all are one, it does not show which of them was used."""
     generator = torch.Generator().manual_seed(4)
     with torch.no_grad():
-        for weight in module.parameters():
-            if weight.ndim == 1:
-                weight.copy_(torch.empty(weight.shape).uniform_(0.5, 2.0, generator=generator))
+        for master in drafting._updates.parameters:
+            if master.ndim == 1:
+                master.copy_(torch.empty(master.shape).uniform_(0.5, 2.0, generator=generator))
+    drafting._updates.publish()
 
 
 def apart(mine: Tensor, theirs: Tensor) -> float:

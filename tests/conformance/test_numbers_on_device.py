@@ -31,6 +31,8 @@ FP8_APART = 0.15
 def test_fp32_gradients_are_the_plain_ones(
     tmp_path: Path, device: str, axis: str, name: str
 ) -> None:
+    if (device, axis) == ("cpu", "layers"):
+        pytest.skip("on the CPU, tests/unit/harness_model/test_layers.py compares them")
     with slot(tmp_path, device) as plain, slot(tmp_path, device, **{axis: name}) as other:
         for number in range(3):  # both row lengths, and one of them again
             wanted, got = plain.gradients(number), other.gradients(number)

@@ -65,6 +65,10 @@ def test_the_curve_is_the_plain_one(root: Path, axis: str, name: str) -> None:
     assert len(curve(trace)) == 2 * STEPS * 2
 
 
+def test_every_axis_is_among_them() -> None:
+    assert {axis for axis, _ in CASES} == set(DEFAULT_KNOBS)
+
+
 def test_what_changes_the_meaning_changes_the_curve(root: Path) -> None:
     """Otherwise the comparison of a part with its own oracle would show nothing."""
     plain = reference(root, "sync", "none")

@@ -81,6 +81,21 @@ def test_two_threads_capture_and_replay(tmp_path: Path, gpus: int, fast: bool) -
     assert curve(got) == pytest.approx(wanted, rel=NEAR)
 
 
+def test_what_was_compiled_before_is_loaded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first run makes the cache, the second finds it; both compute what the oracle does."""
+    monkeypatch.setenv("FXRACE_CACHE", str(tmp_path / "kept"))
+    parts = {**FAST, "locking": "whole_step"}
+    wanted = curve(trial(tmp_path, **parts, steps=4, execution="oracle"))
+    for when in ("new", "of before"):
+        got = trial(tmp_path, **parts, steps=4, warmup="compile_cache")
+        assert not causes(got)
+        assert curve(got) == pytest.approx(wanted, rel=NEAR)
+        said = [e.data["text"] for e in got.of("note") if "compile cache" in e.data["text"]]
+        assert len(said) == 1 and said[0].endswith(when), said
+
+
 @pytest.mark.parametrize("execution", ["oracle", "threads"])
 def test_each_drafter_on_inductors_graphs_is_right_or_says_why_not(
     tmp_path: Path, execution: str, record_property: Callable[[str, object], None]

@@ -151,6 +151,19 @@ def test_dry_run_prints_the_plan_and_touches_nothing(tmp_path: Path) -> None:
     assert not out.exists()
 
 
+@pytest.mark.parametrize("name", [axis.name for axis in _plan.known_axes()])
+def test_every_axis_may_be_swept_whole(name: str) -> None:
+    one = {axis.name: axis.names[0] for axis in _plan.known_axes() if axis.name != name}
+    picks = [word for axis, value in one.items() for word in ("--axis", f"{axis}={value}")]
+    ran = call("sweep", "--dry-run", "--axis", f"{name}=all", *picks)
+    assert ran.exit_code == ExitCode.PASS
+    (all_of_it,) = (axis.names for axis in _plan.known_axes() if axis.name == name)
+    assert len(all_of_it) > 1
+    line = next(line for line in ran.output.splitlines() if line.split()[0] == name)
+    assert line.split(maxsplit=1)[1] == ", ".join(all_of_it)
+    assert f"{len(all_of_it)} cells x 1 repeat" in ran.output
+
+
 def test_sweep_help_shows_the_axes_with_defaults_marked() -> None:
     shown = call("sweep", "--help").output
     for axis in _plan.known_axes():

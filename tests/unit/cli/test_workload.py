@@ -12,6 +12,7 @@ from fxrace.errors import UnknownPart, UsageError
 
 USUAL: dict[str, Any] = {
     "data": "phrase", "model": None, "fail_fast": False, "kernel_options": "",
+    "gil_share": False, "documents": "joined",
 }  # fmt: skip
 
 
@@ -24,10 +25,11 @@ def test_what_is_given_is_set(tmp_path: Path) -> None:
     tokens.write_bytes(b"12")
     model.mkdir()
     (model / "config.json").write_text("{}")
-    given = {"data": str(tokens), "model": model, "fail_fast": True, "kernel_options": "A=1"}
-    assert _workload.settings(given) == {
-        "data": str(tokens), "model": str(model), "fail_fast": True, "kernel_options": "A=1",
+    given = {
+        "data": str(tokens), "model": model, "fail_fast": True, "kernel_options": "A=1",
+        "gil_share": True, "documents": "151643",
     }  # fmt: skip
+    assert _workload.settings(given) == {**given, "model": str(model)}
     assert _workload.settings({**USUAL, "data": "stdlib"}) == {"data": "stdlib"}
 
 
@@ -37,12 +39,27 @@ def test_what_is_given_is_set(tmp_path: Path) -> None:
         {"data": "nonsense"},
         {"data": "missing.bin"},
         {"data": "missing.txt"},
+        {"documents": "together"},
+        {"documents": "-1"},
+        {"documents": "apart"},
         {"model": Path("no_such_folder")},
     ],
 )
 def test_what_is_not_there_is_a_usage_error(wrong: dict[str, Any]) -> None:
     with pytest.raises(UsageError):
         _workload.settings({**USUAL, **wrong})
+
+
+def test_documents_that_a_file_does_not_tell_apart_are_a_usage_error(tmp_path: Path) -> None:
+    tokens, lines = tmp_path / "t.bin", tmp_path / "t.jsonl"
+    for file in (tokens, lines):
+        file.write_bytes(b"12")
+    given = {**USUAL, "documents": "apart"}
+    with pytest.raises(UsageError, match="where they end"):
+        _workload.settings({**given, "data": str(tokens)})
+    assert _workload.settings({**given, "data": str(lines)})["documents"] == "apart"
+    found = _workload.settings({**USUAL, "documents": "0", "data": str(tokens)})
+    assert found["documents"] == "0"
 
 
 def test_presets_may_be_written_with_hyphens() -> None:

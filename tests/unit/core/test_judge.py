@@ -67,3 +67,15 @@ def test_the_reference_itself_is_judged_without_one() -> None:
     given = evidence(*STEPS, reference=None)
     assert judge(given, ()).verdict is Verdict.CLEAN
     assert judge(evidence(*STEPS, reference=REFERENCE), ()).verdict is Verdict.CLEAN
+
+
+def test_shares_of_the_interpreter_lock_are_part_of_the_speed() -> None:
+    summary = event(
+        "summary", draft_slots_per_s=2.0, context_tokens_per_s=2.0, rows_per_s=2.0, tflops=1.0,
+        mfu=None, oversubscribed=True, peak_memory_bytes=1,
+    )  # fmt: skip
+    sampled = event("gil", shares={"drafter-0": 0.5}, looks=100, rate=100)
+    for events, wanted in (((summary,), None), ((sampled, summary), {"drafter-0": 0.5})):
+        speed = judge(evidence(*STEPS, *events), ()).throughput
+        assert speed is not None
+        assert speed.gil_share == wanted

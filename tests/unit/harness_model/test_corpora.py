@@ -8,10 +8,15 @@ from pathlib import Path
 
 import pytest
 import torch
+from torch import Tensor
 
 from harness.corpora import NAMED, fitted, text_of
+from harness.model.drafter import build_drafter
+from harness.model.target import Target
+from harness.model.training import Batch
 from harness.recipes.tiny import preset as tiny
 from harness.token_files import BadTokens, tokens_of
+from tests.unit.harness_model.rig import raw, terms_loss
 
 TOKENS = [*range(5, 300), 65535]
 
@@ -39,6 +44,75 @@ def test_a_file_is_read_as_one_stream(tmp_path: Path, kind: str) -> None:
     ids, mask = text_of(str(path), 64).rows(seed=1, index=2, rows=3, context=96)
     assert ids.shape == mask.shape == (3, 96)
     assert all(TOKENS.index(int(row[0])) + 95 == TOKENS.index(int(row[-1])) for row in ids)
+
+
+LENGTHS = [3, 90, 17, 400, 1, 40]
+
+
+def documents(folder: Path) -> Path:
+    """Document d holds nothing but the token 100 * (d + 1) and, last, 7."""
+    path = folder / "documents.jsonl"
+    lines = [{"tokens": [100 * (d + 1)] * (n - 1) + [7]} for d, n in enumerate(LENGTHS)]
+    path.write_text("\n".join(map(json.dumps, lines)))
+    return path
+
+
+@pytest.mark.parametrize("how", ["apart", "7"])
+def test_documents_apart_are_one_to_a_row(tmp_path: Path, how: str) -> None:
+    ids, mask = text_of(str(documents(tmp_path)), 64, how).rows(
+        seed=1, index=2, rows=200, context=64
+    )
+    seen = set()
+    for row, supervised in zip(ids.tolist(), mask, strict=True):
+        end = row.index(7) + 1 if 7 in row else 64
+        assert len(set(row[:end]) - {7}) <= 1, "a row begins with one document"
+        assert not supervised[end:].any(), "what comes behind it is not supervised"
+        assert supervised[end - 1], "its last token is"
+        number = row[0] // 100 - 1 if row[0] != 7 else 4
+        seen.add(number)
+        if LENGTHS[number] <= 64:
+            assert end == LENGTHS[number], "a short one is there from its start"
+    assert seen >= {1, 2, 3, 5}
+
+
+def test_documents_need_borders(tmp_path: Path) -> None:
+    with pytest.raises(BadTokens, match="does not say where"):
+        text_of(str(written(tmp_path, ".bin")), 64, "apart")
+    with pytest.raises(BadTokens, match="no token 4"):
+        text_of(str(written(tmp_path, ".bin")), 64, "4")
+    with pytest.raises(BadTokens, match="no documents"):
+        text_of("zipf", 64, "apart")
+
+
+def test_nothing_behind_a_document_is_learned_from(raw_target: Target, tmp_path: Path) -> None:
+    """Other documents behind it change no bit of loss or gradient; other tokens in it do."""
+    text = text_of(str(short_documents(tmp_path)), 64, "apart")
+    ids, mask = text.rows(seed=1, index=2, rows=2, context=32)
+    within = mask.int().flip(1).cumsum(1).flip(1) > 0
+    assert 0 < int(within.sum()) < within.numel()
+    plain = learned(raw_target, ids, mask)
+    behind = learned(raw_target, torch.where(within, ids, (ids + 5) % 60), mask)
+    inside = learned(raw_target, torch.where(within, (ids + 5) % 60, ids), mask)
+    assert all(map(torch.equal, plain, behind))
+    assert not torch.equal(plain[0], inside[0])
+
+
+def short_documents(folder: Path) -> Path:
+    path = folder / "short.jsonl"
+    generator = torch.Generator().manual_seed(0)
+    drawn = [torch.randint(0, 60, (20,), generator=generator).tolist() for _ in range(9)]
+    path.write_text("\n".join(json.dumps({"tokens": tokens}) for tokens in drawn))
+    return path
+
+
+def learned(target: Target, ids: Tensor, mask: Tensor) -> list[Tensor]:
+    """The loss and all gradients of one step on these rows."""
+    drafter = build_drafter(raw, seed=1, device="cpu")
+    batch = Batch(input_ids=ids, loss_mask=mask, features=target.features(ids))
+    generator = torch.Generator().manual_seed(1)
+    loss = terms_loss(drafter, target.borrowed, batch, raw, generator)
+    loss.backward()
+    return [loss.detach(), *(weight.grad for weight in drafter.parameters())]
 
 
 @pytest.mark.parametrize("name", NAMED)

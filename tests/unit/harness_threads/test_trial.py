@@ -6,6 +6,7 @@ what races do is shown by trials in processes of their own.
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -147,6 +148,22 @@ def test_a_part_that_refuses_the_device_is_skipped(tmp_path: Path) -> None:
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device")
 def test_a_device_that_is_not_there_is_skipped(tmp_path: Path) -> None:
     assert kinds(run_trial(tmp_path, DENSE, device="cuda")) == {"skipped"}
+
+
+def test_documents_apart_reach_every_role(tmp_path: Path) -> None:
+    file = tmp_path / "documents.jsonl"
+    file.write_text("\n".join(json.dumps({"tokens": [n] * 9 + [59]}) for n in range(20)))
+    given = {"data": str(file), "documents": "apart"}
+    trace = run_trial(tmp_path, {"attention": "dense"}, drafters=2, steps=2, **given)
+    joined = run_trial(tmp_path, {"attention": "dense"}, drafters=2, steps=2, data=str(file))
+    assert not list(trace.of("raised", "broken"))
+    # Rows of at least 32 tokens of which ten are a document's.
+    assert all(event.data["slots"] > 0 for event in trace.of("step"))
+    assert sum(e.data["slots"] for e in trace.of("step")) < sum(
+        e.data["slots"] for e in joined.of("step")
+    )
+    (broken,) = run_trial(tmp_path, {}, data="zipf", documents="apart").of("broken")
+    assert broken.data["part"] == "data=zipf"
 
 
 def test_freeze_holds_after_a_warm_up_and_refuses_without(tmp_path: Path) -> None:

@@ -81,6 +81,6 @@ def test_py_spy_of_no_process() -> None:
 
 
 def test_py_spy_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(py_spy, "_program", lambda: None)
+    monkeypatch.setattr(py_spy, "program", lambda: None)
     with pytest.raises(py_spy.Refused, match="not installed"):
         py_spy.dump(1)

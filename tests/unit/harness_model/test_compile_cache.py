@@ -1,0 +1,66 @@
+"""The portable compile cache, through Inductor on the CPU: each run in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.parts import load
+from harness.warmup.compile_cache import CompileCache
+
+ROOT = Path(__file__).parents[3]
+CHILD = "tests.unit.harness_model.compile_cache_child"
+
+
+def child(folder: Path, name: str) -> dict[str, Any]:
+    """One process in the environment of a trial: caches forbidden, its own folder for them."""
+    ran = subprocess.run(
+        [sys.executable, "-m", CHILD],
+        cwd=ROOT,
+        env={
+            **os.environ, "FXRACE_CACHE": str(folder / "kept"), "PYTHONPATH": str(ROOT),
+            "TORCHINDUCTOR_CACHE_DIR": str(folder / name), "OMP_NUM_THREADS": "1",
+            "TORCHINDUCTOR_FORCE_DISABLE_CACHES": "1", "TORCHINDUCTOR_COMPILE_THREADS": "1",
+        },
+        capture_output=True, text=True, timeout=300,
+    )  # fmt: skip
+    assert ran.returncode == 0, ran.stderr
+    found: dict[str, Any] = json.loads(ran.stdout.splitlines()[-1])
+    return found
+
+
+@pytest.mark.slow
+def test_a_later_run_finds_all_that_an_earlier_one_made(tmp_path: Path) -> None:
+    first, later = child(tmp_path, "a"), child(tmp_path, "b")
+    assert first["warmup"]["miss"] >= 4, "forward and backward at two lengths were compiled"
+    assert first["warmup"]["hit"] == 0
+    assert later["warmup"] == {"hit": 0, "miss": 0}, "nothing was rehearsed"
+    for run, when in ((first, "new"), (later, "of before")):
+        assert run["thread"]["hit"] >= 4
+        assert run["thread"]["miss"] == 0
+        assert run["notes"][0].endswith(when)
+
+
+def test_it_is_for_devices_that_inductor_serves() -> None:
+    part = load("warmup", "compile_cache")
+    assert "aot_eager" in str(part.refuse("cpu"))
+    assert part.refuse("cuda") is None
+
+
+def test_a_damaged_file_says_so_and_is_made_again_next_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FXRACE_CACHE", str(tmp_path))
+    warmup = CompileCache()
+    file = tmp_path / "compiled" / warmup._file.name
+    file.parent.mkdir()
+    file.write_bytes(b"nonsense")
+    with pytest.raises(RuntimeError, match="deleted now"):
+        warmup.before_threads([], ())
+    assert not file.exists()
