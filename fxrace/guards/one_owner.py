@@ -2,8 +2,8 @@
 
 Tracing state is made per thread as by the guard isolated, and every FX trace (make_fx included),
 Dynamo compile, lazy backward compile, export, save and load of an export takes one lock, which
-stands where Dynamo's own stood. A thread whose owner waits for it is let in, so code that joins a helper
-inside a trace does not dead-lock.
+stands where Dynamo's own stood. A thread whose owner waits for it is let in, so code that joins a
+helper inside a trace does not dead-lock.
 """
 
 from __future__ import annotations
