@@ -6,6 +6,8 @@ it may only begin once everything it needs is compiled.
 
 from __future__ import annotations
 
+import threading
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +18,7 @@ from torch import Tensor, nn
 Work = Callable[..., tuple[Tensor, ...]]
 LIVE_FIRST = 2
 """Steps of a shape that run live: the first compiles, the second shows that nothing is left."""
+_CAPTURING: dict[torch.device, threading.Lock] = defaultdict(threading.Lock)
 
 
 def needs_cuda(device_type: str) -> str | None:
@@ -77,8 +80,11 @@ def _captured(inputs: tuple[Tensor, ...], work: Work, module: nn.Module) -> _Rec
     for weight in module.parameters():
         weight.grad = None  # so that backward makes them in the graph's own memory
     graph = torch.cuda.CUDAGraph()
-    torch.cuda.synchronize()
-    with torch.cuda.graph(graph, capture_error_mode="thread_local"):
-        outputs = work(*static)
+    # To begin a capture is to wait for the whole device, which spoils another that is under way
+    # there, whatever the error mode.
+    with _CAPTURING[static[0].device]:
+        torch.cuda.synchronize()
+        with torch.cuda.graph(graph, capture_error_mode="thread_local"):
+            outputs = work(*static)
     gradients = tuple(weight.grad for weight in module.parameters())
     return _Recording(graph=graph, inputs=static, outputs=outputs, gradients=gradients)

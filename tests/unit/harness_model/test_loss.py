@@ -1,12 +1,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import torch
 from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from harness.checkpoint.off import Off
+from harness.chunks import logits_of
 from harness.loss.chunked import Chunked
 from harness.recipes.tiny import preset as tiny
 
@@ -52,3 +55,28 @@ def test_logits_exist_one_chunk_at_a_time() -> None:
 
     Chunked(replace(tiny, chunk_blocks=2)).terms(*case(), Watching())
     assert seen == [2, 2, 1]
+
+
+def test_logits_are_one_product_of_matrices() -> None:
+    """Of a strided chunk ``linear`` makes a batch of small ones: right, and much slower."""
+
+    class Products(TorchDispatchMode):
+        def __init__(self) -> None:
+            super().__init__()
+            self.names: list[str] = []
+
+        def __torch_dispatch__(
+            self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+        ) -> Any:
+            self.names += [func.name()] if "mm" in func.name() else []
+            return func(*args, **(kwargs or {}))
+
+    hidden, _, _, head = case()
+    strided = torch.cat((hidden, hidden), dim=2)[:, :, 1:4]
+    with Products() as seen:
+        mine = logits_of(strided, head)
+    assert seen.names == ["aten::mm"]
+    torch.testing.assert_close(mine, strided @ head.T)
+    with Products() as seen:
+        torch.nn.functional.linear(strided, head)
+    assert seen.names == ["aten::bmm"]
