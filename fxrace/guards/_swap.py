@@ -68,6 +68,12 @@ def expecting(function: FunctionType, *names: str) -> FunctionType:
     """The function, if its code still speaks of these names. Raises GuardRefused."""
     code = function.__code__
     missing = set(names) - set(code.co_names) - set(code.co_varnames)
+    home = function.__globals__.get("__file__", code.co_filename)
+    if missing and home != code.co_filename:
+        raise GuardRefused(
+            f"{function.__module__}.{function.__qualname__} runs code of {code.co_filename} by now",
+            remedy="install guards first, before fxrace's hooks or anything else changes torch",
+        )
     if missing:
         raise GuardRefused(
             f"{function.__module__}.{function.__qualname__} is not the code this guard knows: "

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
+from fxrace import guards
+from fxrace.guards._swap import expecting
 from tests.unit.guards.forked import outcome
 
 NOW = tuple(int(word) for word in torch.__version__.split(".")[:2])
@@ -63,3 +65,15 @@ def test_it_is_good_with_and_without(name: str) -> None:
 @pytest.mark.parametrize("name", GUARDED)
 def test_it_is_good_with_its_guard(name: str) -> None:
     assert more(name, GUARDED[name]) == []
+
+
+def test_code_that_somebody_else_has_put_in_is_told_from_a_torch_we_do_not_know() -> None:
+    def reader() -> None: ...
+
+    with pytest.raises(guards.GuardRefused, match="not the code this guard knows"):
+        expecting(reader, "_flag")
+    reader.__code__ = reader.__code__.replace(co_filename="/elsewhere/hooks.py")
+    with pytest.raises(guards.GuardRefused, match=r"/elsewhere/hooks\.py") as caught:
+        expecting(reader, "_flag")
+    assert "first" in caught.value.remedy
+    assert expecting(reader) is reader
