@@ -14,7 +14,7 @@ from harness.model.target import capture_layers
 
 MASTERED, PLAIN = 16, 16
 """Bytes per trained weight: bf16 weight and gradient with fp32 master, gradient and two moments
-(2 + 2 + 4 + 8, the master's gradient replacing the narrow one), or all four in fp32.
+(2 + 2 + 4 + 8; a gradient that is widened replaces the narrow one), or all four in fp32.
 """
 
 
