@@ -7,7 +7,6 @@ it may only begin once everything it needs is compiled.
 from __future__ import annotations
 
 import threading
-from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -18,7 +17,7 @@ from torch import Tensor, nn
 Work = Callable[..., tuple[Tensor, ...]]
 LIVE_FIRST = 2
 """Steps of a shape that run live: the first compiles, the second shows that nothing is left."""
-_CAPTURING: dict[torch.device, threading.Lock] = defaultdict(threading.Lock)
+_CAPTURING = threading.Lock()
 
 
 def needs_cuda(device_type: str) -> str | None:
@@ -82,7 +81,7 @@ def _captured(inputs: tuple[Tensor, ...], work: Work, module: nn.Module) -> _Rec
     graph = torch.cuda.CUDAGraph()
     # To begin a capture is to wait for the whole device, which spoils another that is under way
     # there, whatever the error mode.
-    with _CAPTURING[static[0].device]:
+    with _CAPTURING:
         torch.cuda.synchronize()
         with torch.cuda.graph(graph, capture_error_mode="thread_local"):
             outputs = work(*static)

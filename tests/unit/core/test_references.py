@@ -74,3 +74,6 @@ def test_tolerance_grows_with_steps_as_sound_runs_drift_apart() -> None:
         assert bool(departures(at(step, loss), at(step, 1.0))) is told
     assert departures(at(400, math.nan), at(400, 1.0))
     assert departures(at(400, 2.0), at(400, 1.0))
+    # It ends: at any step a run is looked at, and ten times 0.2 % is told.
+    assert departures(at(10**6, 1.02), at(10**6, 1.0))
+    assert not departures(at(10**6, 1.01), at(10**6, 1.0))
