@@ -7,8 +7,10 @@ error. It says so by ``Unneeded`` and is installed as nothing.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import wraps
 
 from fxrace.errors import FxraceError, UsageError
 
@@ -73,6 +75,32 @@ def attach_all(*steps: Callable[[], Detach]) -> Detach:
         in_reverse(done)()
         raise
     return in_reverse(done)
+
+
+def counted(attach: Callable[[], Detach]) -> Callable[[], Detach]:
+    """One attachment for all guards that have it in them: the last to go takes it off."""
+    lock = threading.Lock()
+    wanted = 0
+    detach: Detach | None = None
+
+    def release() -> None:
+        nonlocal wanted, detach
+        with lock:
+            wanted -= 1
+            if not wanted and detach is not None:
+                done, detach = detach, None
+                done()
+
+    @wraps(attach)
+    def join() -> Detach:
+        nonlocal wanted, detach
+        with lock:
+            if not wanted:
+                detach = attach()
+            wanted += 1
+        return release
+
+    return join
 
 
 def version() -> tuple[int, int]:

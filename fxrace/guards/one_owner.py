@@ -3,7 +3,8 @@
 Tracing state is made per thread as by the guard isolated, and every FX trace (make_fx included),
 Dynamo compile, lazy backward compile, export, save and load of an export takes one lock, which
 stands where Dynamo's own stood. A thread whose owner waits for it is let in, so code that joins a
-helper inside a trace does not dead-lock.
+helper inside a trace does not dead-lock. A thread that has waited to compile takes the graph that
+was made meanwhile, as by the guard compile_once: waiting must not use up the recompile limit.
 """
 
 from __future__ import annotations
@@ -12,8 +13,10 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
+from fxrace.guards import compile_once
 from fxrace.guards._contract import Detach, Guard, attach_all
 from fxrace.guards._owner import PATIENCE_S, Owner
+from fxrace.guards._second_look import attach_second_look
 from fxrace.guards._swap import Layer, layered
 from fxrace.guards._tracing import KEPT, shared
 
@@ -39,6 +42,7 @@ def attach(*, patience_s: float = PATIENCE_S) -> Detach:
     return attach_all(
         shared.attach,
         lambda: layered(convert, "compile_lock", lock),
+        attach_second_look,
         owned(Tracer, "trace"),
         owned(_MakefxTracer, "trace"),
         owned(serialize, "serialize_torch_artifact"),
@@ -78,6 +82,7 @@ guard = Guard(
         "export-disables-compile",
         "dynamo-compile-lock-helper-thread",
         "export-two-exports",
+        *compile_once.CURES,
     ),
     cannot_cure=(
         "A thread that waits in native code without a Python frame of its own is let past only "
@@ -85,7 +90,7 @@ guard = Guard(
         "An export swaps the parameters of the module it exports: another thread that runs that "
         "module meanwhile sees it.",
         "Calls of compile_fx, aot_function or compiled autograd that bypass Dynamo take no lock.",
-        "The same function may still be compiled once per waiting thread: see compile_once.",
+        *compile_once.LEFT,
         "A user's own lock taken inside a trace and round a compile in another order.",
     ),
     since="2.5",

@@ -70,7 +70,7 @@ def _names(frame: Any) -> str:
         file = frame.f_code.co_filename
         if file.endswith("convert_frame.py") and frame.f_code.co_name == "__call__":
             words.append("CatchErrors")
-        if file.endswith("compile_once.py") and frame.f_code.co_name == "callback":
+        if file.endswith("_second_look.py") and frame.f_code.co_name == "callback":
             words.append("CatchErrors")
         frame = frame.f_back
     return " ".join(words)

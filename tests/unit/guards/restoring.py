@@ -116,6 +116,26 @@ def counted() -> list[str]:
     return found + changed(before, snapshot())
 
 
+def second_look_shared() -> list[str]:
+    """Two guards have it in them, and it goes with the last of them, not with the first."""
+    import torch._dynamo.convert_frame as convert
+
+    def looks() -> bool:
+        return convert.CatchErrorsWrapper.__call__ is not before
+
+    before = convert.CatchErrorsWrapper.__call__
+    found = []
+    for order in (0, 1), (1, 0):
+        handles = [guards.install("compile_once"), guards.install("one_owner")]
+        seen = [looks()]
+        for place in order:
+            handles[place].remove()
+            seen.append(looks())
+        if seen != [True, True, False]:
+            found.append(f"removed in the order {order} it is there {seen}")
+    return found
+
+
 def after_an_error() -> list[str]:
     before, found = _warmed(), []
 

@@ -134,17 +134,27 @@ MUTANTS = (
         noticed_by="saves_at_once", guards=("one_owner",), module="owner_scenarios",
     ),
     Mutant(
+        name="the owner takes no second look", file="one_owner",
+        line="        attach_second_look,\n", other="",
+        noticed_by="duplicate_compiles", guards=("one_owner",), module="more_scenarios",
+    ),
+    Mutant(
+        name="the second look goes with the first guard", file="_contract",
+        line="if not wanted and detach is not None:", other="if detach is not None:",
+        noticed_by="second_look_shared", guards=(), module="restoring",
+    ),
+    Mutant(
         name="nobody is let in", file="_owner",
         line="if stranger and watch.lets_in(frame):", other="if False:",
         noticed_by="helper_thread_in_compile", guards=("one_owner",), module="owner_scenarios",
     ),
     Mutant(
-        name="no second look", file="compile_once",
+        name="no second look", file="_second_look",
         line="if entry.guard_manager.check(values):", other="if False:",
         noticed_by="duplicate_compiles", guards=("compile_once",), module="more_scenarios",
     ),
     Mutant(
-        name="the used entry counts for the limit", file="compile_once",
+        name="the used entry counts for the limit", file="_second_look",
         line="guards.id_matched_objs = {_COPY: weakref.ref(_NOBODY)}",
         other="guards.id_matched_objs = {}",
         noticed_by="copies_count_for_no_limit", guards=("compile_once",), module="more_scenarios",

@@ -24,6 +24,8 @@ CURED = {
     "eager_module_that_says_it_runs": ("readers_writer", (2, 0), (2, 0)),
     "running_beside_trace": ("readers_writer", (2, 0), (2, 0)),
 }
+#: What ``one_owner`` has of compile_once in it.
+BY_ONE_OWNER = [name for name, (guard, *_) in CURED.items() if guard == "compile_once"]
 #: scenario: guard with which, and without which, it is good
 GOOD = {
     "compiled_call_in_region": "private_rng",
@@ -52,6 +54,12 @@ def test_it_is_green_with_its_guard(name: str) -> None:
         assert found == []
     else:
         assert "GuardRefused" in found[0]
+
+
+@pytest.mark.parametrize("name", BY_ONE_OWNER)
+@pytest.mark.parametrize("names", [("one_owner",), ("one_owner", "compile_once")], ids="+".join)
+def test_who_waits_for_the_owner_looks_again(name: str, names: tuple[str, ...]) -> None:
+    assert more(name, *names) == []
 
 
 @pytest.mark.parametrize("name", GOOD)

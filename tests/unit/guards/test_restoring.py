@@ -17,6 +17,7 @@ CASES = (
     "each_alone",
     "any_order",
     "counted",
+    "second_look_shared",
     "after_an_error",
     "refused_half_way",
     "with_threads_tracing",
