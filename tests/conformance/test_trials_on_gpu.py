@@ -73,8 +73,11 @@ def test_threads_compute_what_the_oracle_does(tmp_path: Path, gpus: int, sync: s
 
 @pytest.mark.parametrize("fast", [False, True], ids=["plain", "fast_path"])
 def test_two_threads_capture_and_replay(tmp_path: Path, gpus: int, fast: bool) -> None:
-    """Each captures while the other, and the target, launch on the same GPU or another."""
-    parts = {**(FAST if fast else {}), "locking": "exec_lock"}
+    """Each captures while the other, and the target, launch on the same GPU or another.
+
+    Under guards: with a lock round the first call alone the compiles themselves race.
+    """
+    parts = {**(FAST if fast else {}), "locking": "guard_one_owner_no_circle"}
     wanted = curve(trial(tmp_path, **parts, execution="oracle"))
     got = trial(tmp_path, **parts, cudagraphs="manual")
     assert not causes(got)
