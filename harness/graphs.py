@@ -79,11 +79,14 @@ def _captured(inputs: tuple[Tensor, ...], work: Work, module: nn.Module) -> _Rec
     for weight in module.parameters():
         weight.grad = None  # so that backward makes them in the graph's own memory
     graph = torch.cuda.CUDAGraph()
+    # A stream of this device: torch's own for captures belongs to the device that was first to
+    # capture in this process, and what is launched on another is not captured, silently.
+    stream = torch.cuda.Stream(static[0].device)
     # To begin a capture is to wait for the whole device, which spoils another that is under way
     # there, whatever the error mode.
     with _CAPTURING:
-        torch.cuda.synchronize()
-        with torch.cuda.graph(graph, capture_error_mode="thread_local"):
+        torch.cuda.synchronize(stream.device)
+        with torch.cuda.graph(graph, stream=stream, capture_error_mode="thread_local"):
             outputs = work(*static)
     gradients = tuple(weight.grad for weight in module.parameters())
     return _Recording(graph=graph, inputs=static, outputs=outputs, gradients=gradients)

@@ -85,7 +85,7 @@ def _blind(evidence: Evidence, findings: tuple[Finding, ...]) -> _Ruling:
         return Verdict.BLIND, f"{event.data['what']}: {event.data['reason']}"
     if evidence.trace.unreadable:
         return Verdict.BLIND, f"{evidence.trace.unreadable} lines of its record are unreadable"
-    if not curve_of(evidence.trace):
+    if not curve_of(evidence.trace).points:
         return Verdict.BLIND, "it took no step"
     reference = evidence.reference
     if reference is not None and reference.problem is not None:

@@ -8,6 +8,8 @@ from fxrace.core import expand
 from fxrace.core.curve import Curve, Reference, reference_from
 from fxrace.records.trial import Trial
 
+NOTHING = Curve(points={})
+
 
 class References:
     """Made from the curves of the reference trials, by digest; one for each kind of trial."""
@@ -20,7 +22,7 @@ class References:
         """The reference of this trial; its ``problem`` says why there is none."""
         digests = tuple(one.digest for one in expand.references_of(trial))
         if digests not in self._made:
-            self._made[digests] = reference_from(*(self._curves.get(d, {}) for d in digests))
+            self._made[digests] = reference_from(*(self._curves.get(d, NOTHING) for d in digests))
         return self._made[digests]
 
     def problems(self, trials: Sequence[Trial]) -> tuple[str, ...]:

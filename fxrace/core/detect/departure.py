@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fxrace.core.curve import Departure, curve_of, departures, tolerances_of
+from fxrace.core.curve import Departure, curve_of, departures
 from fxrace.core.detect import Detector
 from fxrace.core.evidence import Evidence
 from fxrace.core.fingerprint import fingerprint
@@ -14,9 +14,7 @@ def find(evidence: Evidence) -> tuple[Finding, ...]:
     reference = evidence.reference
     if reference is None or reference.problem is not None:
         return ()
-    trace = evidence.trace
-    found = departures(curve_of(trace), reference.curve, tolerances_of(trace))
-    return tuple(map(_finding, found))
+    return tuple(map(_finding, departures(curve_of(evidence.trace), reference.curve)))
 
 
 def _finding(departure: Departure) -> Finding:

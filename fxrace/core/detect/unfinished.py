@@ -19,8 +19,8 @@ def find(evidence: Evidence) -> tuple[Finding, ...]:
         return ()
     if any(True for _ in trace.of("raised", "broken", "skipped")):
         return ()
-    done = Counter(drafter for drafter, _ in curve_of(trace))
-    wanted = Counter(drafter for drafter, _ in reference.curve)
+    done = Counter(drafter for drafter, _ in curve_of(trace).points)
+    wanted = Counter(drafter for drafter, _ in reference.curve.points)
     return tuple(
         _finding(drafter, done[drafter], n) for drafter, n in wanted.items() if done[drafter] < n
     )

@@ -6,14 +6,16 @@ from dataclasses import replace
 from typing import Any
 from zlib import crc32
 
-from fxrace.core.curve import Point, Reference
+from fxrace.core.curve import Curve, Point, Reference
 from fxrace.core.evidence import Evidence
 from fxrace.records.event import Event, Trace
 from fxrace.records.outcome import Ending, Stop, ThreadStack
 from fxrace.records.trial import Trial
 
 REFERENCE = Reference(
-    curve={(d, s): Point(loss=4.0 - s / 2, grad_norm=1.0) for d in (0, 1) for s in (0, 1)}
+    curve=Curve(
+        points={(d, s): Point(loss=4.0 - s / 2, grad_norm=1.0) for d in (0, 1) for s in (0, 1)}
+    )
 )
 
 
@@ -45,7 +47,7 @@ def locked(thread: str, lock: str, *inside: Event) -> tuple[Event, ...]:
 
 
 def step(drafter: int, number: int, loss: float | None = None, grad_norm: float = 1.0) -> Event:
-    value = REFERENCE.curve[drafter, number].loss if loss is None else loss
+    value = REFERENCE.curve.points[drafter, number].loss if loss is None else loss
     return event(
         "step", f"drafter-{drafter}", drafter=drafter, step=number, loss=value, grad_norm=grad_norm
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fxrace.core.curve import Reference, curve_of, reference_from
+from fxrace.core.curve import Curve, Reference, curve_of, reference_from
 from fxrace.core.detect import findings_in
 from fxrace.core.evidence import Evidence
 from fxrace.core.judge import judge
@@ -36,7 +36,8 @@ CASES: dict[str, tuple[Evidence, Verdict]] = {
     ),
     "no step at all": (evidence(reference=None), Verdict.BLIND),
     "a reference that differs from itself": (
-        evidence(*STEPS, reference=Reference(curve={}, problem="differs")), Verdict.BLIND,
+        evidence(*STEPS, reference=Reference(curve=Curve(points={}), problem="differs")),
+        Verdict.BLIND,
     ),
     "an unreadable record": (evidence(*STEPS, unreadable=1), Verdict.BLIND),
     "a part that does not import": (
@@ -59,8 +60,8 @@ def test_a_reference_needs_two_equal_runs() -> None:
     other = curve_of(evidence(*STEPS[1:], step(0, 0, loss=3.0)).trace)
     assert reference_from(curve, curve).problem is None
     assert reference_from(curve, other).problem
-    assert reference_from(curve, {}).problem
-    assert reference_from({}, {}).problem
+    assert reference_from(curve, Curve(points={})).problem
+    assert reference_from(Curve(points={}), Curve(points={})).problem
 
 
 def test_the_reference_itself_is_judged_without_one() -> None:
