@@ -56,7 +56,8 @@ class Moments:
         self._second = [torch.zeros_like(master) for master in masters]
         self._steps = 0
         for dtype in {narrow[0].dtype, torch.float32}:
-            self._compile(dtype)
+            for count in {_alike(master.numel()) for master in masters}:
+                self._compile(dtype, count)
 
     def update(self, gradients: Sequence[Tensor], scale: Tensor, rate: float) -> None:
         """One step of learning rate ``rate`` on ``scale`` (fp32, one number) x ``gradients``."""
@@ -80,12 +81,21 @@ class Moments:
                 rule.epsilon, BLOCK=BLOCK, num_warps=8,
             )  # fmt: skip
 
-    def _compile(self, dtype: torch.dtype) -> None:
+    def _compile(self, dtype: torch.dtype, count: int) -> None:
         """Run the kernel once on tensors of its own. Gradients are narrow, or wide after a sync."""
         device = self._masters[0].device
-        wide = [torch.zeros(BLOCK, device=device) for _ in range(3)]
-        narrow = torch.zeros(BLOCK, device=device, dtype=self._narrow[0].dtype)
-        gradient = torch.zeros(BLOCK, device=device, dtype=dtype)
+        wide = [torch.zeros(count, device=device) for _ in range(3)]
+        narrow = torch.zeros(count, device=device, dtype=self._narrow[0].dtype)
+        gradient = torch.zeros(count, device=device, dtype=dtype)
         self._steps = 1
         self._launch((wide[0], narrow, gradient, *wide[1:]), torch.ones(1, device=device), 0.5)
         self._steps = 0
+
+
+def _alike(count: int) -> int:
+    """A small number for which Triton compiles what it compiles for this one: it has a kernel for
+    1, one for multiples of 16 and one for the others.
+    """
+    if count == 1:
+        return 1
+    return BLOCK if count % 16 == 0 else BLOCK - 1

@@ -19,6 +19,9 @@ class Direct:
         self._module = list(module.parameters())
         self.parameters = self._masters()
         self._peak, self._clip = preset.learning_rate, preset.clip_norm
+        self._build(preset)
+
+    def _build(self, preset: Preset) -> None:
         self._optimizer = torch.optim.AdamW(
             self.parameters, lr=preset.learning_rate, weight_decay=preset.weight_decay
         )
@@ -79,13 +82,10 @@ class Mastered(Direct):
 class Fused(Mastered):
     """The same in one kernel per weight, which takes the gradient as narrow as it is."""
 
-    def __init__(self, module: nn.Module, preset: Preset) -> None:
+    def _build(self, preset: Preset) -> None:
         # Triton is where CUDA is, and nowhere else.
         from harness.fused_adamw import Moments, Rule
 
-        self._module = list(module.parameters())
-        self.parameters = self._masters()
-        self._peak, self._clip = preset.learning_rate, preset.clip_norm
         rule = Rule(weight_decay=preset.weight_decay)
         with torch.no_grad():
             self._moments = Moments(self.parameters, self._module, rule)
