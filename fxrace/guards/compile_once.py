@@ -14,6 +14,7 @@ CURES = (
     "dynamo-duplicate-compile",
     "dynamo-limit-exhausted-by-threads",
     "dynamo-fullgraph-limit-by-threads",
+    "dynamo-flex-dense-by-threads",
 )
 LEFT = (
     "Threads in different modes (grad, autocast, default device) need a graph each.",

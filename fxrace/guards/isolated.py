@@ -27,6 +27,7 @@ guard = Guard(
         "fx-compile-reverts-foreign-patches",
         "dynamo-is-compiling-leak",
         "dynamo-dispatch-mode-disables",
+        "dynamo-dispatch-mode-stuck",
         "fx-annotate-keyerror",
         "fx-annotate-leak",
         "fx-preserve-node-meta",
