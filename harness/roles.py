@@ -208,5 +208,5 @@ class Trainer:
         if parcel.ready is not None:
             source = parcel.batch.features.device
             torch.cuda.current_stream(source).wait_event(parcel.ready)
-        self._stall.await_(parcel.ready)
+        self._stall.begin(parcel.ready)
         return parcel.batch.on(self._drafting.device)

@@ -19,12 +19,12 @@ class Stall:
         self._device = device
         self._events: tuple[Any, Any] | None = None
         self._aside: Any = None
-        self._begun = False
+        self._waits = False
 
-    def await_(self, ready: Any) -> None:
-        """The drafter's stream waits for this event, which may be None."""
-        self._begun = ready is not None and self._device.type == "cuda"
-        if not self._begun:
+    def begin(self, ready: Any) -> None:
+        """The drafter's stream waits for this event from here on; for nothing if it is None."""
+        self._waits = ready is not None and self._device.type == "cuda"
+        if not self._waits:
             return
         if self._events is None:
             self._events = tuple(torch.cuda.Event(enable_timing=True) for _ in range(2))
@@ -37,6 +37,6 @@ class Stall:
 
     def seconds(self) -> float:
         """How long that took. Only once the drafter's stream has passed it."""
-        if not self._begun or self._events is None:
+        if not self._waits or self._events is None:
             return 0.0
         return max(0.0, float(self._events[0].elapsed_time(self._events[1]))) / 1e3

@@ -135,6 +135,4 @@ def _drafters(evidence: Evidence) -> tuple[DrafterSpeed, ...]:
     summary = evidence.trace.last("summary")
     said = summary.data.get("drafters", ()) if summary else ()
     full = {event.data["drafter"]: event.data["full_s"] for event in evidence.trace.of("queue")}
-    return tuple(
-        DrafterSpeed(**{**one, "queue_full_s": full.get(one["drafter"])}) for one in said
-    )
+    return tuple(DrafterSpeed(**{**one, "queue_full_s": full.get(one["drafter"])}) for one in said)
