@@ -17,8 +17,8 @@ pytestmark = pytest.mark.slow
 WIDTHS = (1280, 420)
 SWEEP = documents.sweep()
 SECTIONS = {
-    "sweep": ("verdicts", "map", "front", "pace", "findings", "trials", "hung", "choices", "hazards",
-              "environment", "blind"),
+    "sweep": ("verdicts", "map", "front", "pace", "findings", "trials", "hung", "choices",
+              "hazards", "environment", "blind"),
     "matrix": ("matrix", "findings", "pairs", "operations", "hazards", "environment", "blind"),
 }  # fmt: skip
 SWEEPS, MATRICES = ("small", "empty", "hostile"), ("matrix", "matrix-empty", "matrix-hostile")

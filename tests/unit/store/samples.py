@@ -8,7 +8,6 @@ from fxrace.records.outcome import DrafterSpeed, Ending, Outcome, Stop, ThreadSt
 from fxrace.records.trial import Trial
 from fxrace.records.verdict import Verdict
 
-
 DRAFTER = DrafterSpeed(
     drafter=1,
     draft_slots_per_s=2800.0,
