@@ -24,7 +24,7 @@ from harness.roles import Feeder, Parcel, Turn
 from tests.unit.harness_threads.trials import part_file, run_trial
 
 DENSE = {"attention": "dense"}
-SLOW_S = 0.12
+SLOW_S = 0.25
 """Several steps of the preset: what is measured here is a length of time."""
 WAITS = '''"""A while passes before each step of a drafter, or once it has begun."""
 import time
@@ -115,7 +115,7 @@ def test_a_slow_target_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyP
         return make(self, number, step)
 
     monkeypatch.setattr(Feeder, "make", slow)
-    found = measured(run_trial(tmp_path, DENSE, steps=5))
+    found = measured(run_trial(tmp_path, DENSE, steps=4))
     assert bottleneck(found).cause is Cause.TARGETS
     assert all(one.queue_wait > SOME > one.lock_wait for one in found)
 
@@ -125,7 +125,7 @@ def test_a_slow_lock_and_a_slow_step(tmp_path: Path, inside: bool, cause: Cause)
     """The green twin, where nobody waits: the same time passes in the step itself."""
     text = WAITS.replace("SLOW", str(SLOW_S)).replace("INSIDE", str(inside))
     part_file(tmp_path, "locking", "waits", text)
-    found = measured(run_trial(tmp_path, {**DENSE, "locking": "waits"}, steps=5))
+    found = measured(run_trial(tmp_path, {**DENSE, "locking": "waits"}, steps=4))
     assert bottleneck(found).cause is cause
     assert all((one.lock_wait > SOME) is not inside for one in found)
     assert all(one.queue_wait < SOME for one in found)
