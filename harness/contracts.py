@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from fxrace.records.outcome import DrafterSpeed
+
 if TYPE_CHECKING:
     import torch
     from torch import Tensor
@@ -215,6 +217,7 @@ class Summary:
     Rates cover all drafters in steady state: what they did in steps in which their thread
     compiled nothing (the first step never counts), over the time that any of those steps took.
     Drafters that run one after the other are not added up as if they ran side by side.
+    ``drafters`` are those that finished, each over its own share of the same steps.
     """
 
     steps: int
@@ -230,3 +233,4 @@ class Summary:
     anchors_per_s: float = 0.0
     windows: Any = None
     predicted_memory_bytes: int = 0
+    drafters: tuple[DrafterSpeed, ...] = ()

@@ -12,11 +12,13 @@ import resource
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
+from statistics import median
 from typing import Any
 
 import torch
 
 from fxrace.probe.recorder import Recorder
+from fxrace.records.outcome import DrafterSpeed
 from harness import flops
 from harness.config import Plan
 from harness.contracts import Summary
@@ -48,9 +50,9 @@ def summarise(
     memory: int = 0,
 ) -> Summary:
     """The figures of a run from each drafter's finished steps, in order."""
-    finished = [steady(mine) for mine in turns if len(mine) == plan.steps]
+    finished = {n: steady(mine) for n, mine in enumerate(turns) if len(mine) == plan.steps}
     preset, peak = plan.preset, peak_flops(plan.drafter_devices)
-    counted = [turn for mine in finished for turn in mine]
+    counted = [turn for mine in finished.values() for turn in mine]
     elapsed = covered([(turn.began_s, turn.ended_s) for turn in counted])
 
     def rate(amount: float) -> float:
@@ -73,6 +75,28 @@ def summarise(
         anchors_per_s=rate(preset.rows * preset.drafter.anchors * len(counted)),
         windows=windows(counted),
         predicted_memory_bytes=predicted_memory(plan, width=width, again=again),
+        drafters=tuple(speed_of(n, mine) for n, mine in finished.items() if mine),
+    )
+
+
+def speed_of(drafter: int, counted: Sequence[Turn]) -> DrafterSpeed:
+    """Where this drafter's time went in these steps, of which there is at least one.
+
+    What its queue knows is not known here. A share is of the time from the end of the step before
+    the first to that of the last, without the steps that do not count.
+    """
+    taken = sum(turn.ended_s - turn.began_s for turn in counted)
+
+    def share(seconds: float) -> float:
+        return round(min(1.0, max(0.0, seconds / taken)), 4) if taken else 0.0
+
+    return DrafterSpeed(
+        drafter=drafter,
+        draft_slots_per_s=sum(turn.slots for turn in counted) / taken if taken else 0.0,
+        step_ms=round(1e3 * median(turn.ended_s - turn.began_s for turn in counted), 3),
+        queue_wait=share(sum(turn.queue_s for turn in counted)),
+        lock_wait=share(sum(turn.lock_wait_s for turn in counted)),
+        handoff_ms=round(1e3 * median(turn.handoff_s for turn in counted), 3),
     )
 
 

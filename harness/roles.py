@@ -23,6 +23,7 @@ from harness.counters import PerThread
 from harness.devices import settle
 from harness.model.target import Target
 from harness.model.training import Batch
+from harness.stall import Stall
 from harness.step import Drafting, Result
 
 
@@ -95,7 +96,8 @@ class Turn:
 
     A step begins when this drafter's previous one ended: waiting for features and locks is part
     of it, and in the oracle so are the other drafters. ``compiled`` when this thread compiled
-    in it.
+    in it. Of its time, ``queue_s`` passed until features were there, ``handoff_s`` from then until
+    this drafter had them, and ``lock_wait_s`` in the locking part.
     """
 
     began_s: float
@@ -103,6 +105,9 @@ class Turn:
     slots: int
     context: int
     compiled: bool
+    queue_s: float = 0.0
+    handoff_s: float = 0.0
+    lock_wait_s: float = 0.0
 
 
 def _nobody_asked(drafter: int, done: int) -> None:
@@ -124,6 +129,7 @@ class Trainer:
         self._drafting, self._plan = drafting, plan
         self._recorder, self._compiles = recorder, compiles
         self._before = (time.monotonic(), 0)
+        self._stall = Stall(drafting.device)
         self.stepped: Callable[[int, int], None] = _nobody_asked
 
     def settle(self) -> None:
@@ -162,12 +168,16 @@ class Trainer:
 
     def _record(self, batch: Batch, step: int, began: float, handed: float, result: Result) -> None:
         now, compiles = time.monotonic(), self._compiles.here
+        waited, stalled = began - self._before[0], self._stall.seconds()
         turn = Turn(
             began_s=self._before[0],
             ended_s=now,
             slots=result.slots,
             context=batch.context,
             compiled=compiles > self._before[1],
+            queue_s=waited - handed + stalled,
+            handoff_s=handed,
+            lock_wait_s=result.lock_wait_s,
         )
         preset = self._plan.preset
         self._recorder.emit(
@@ -178,7 +188,8 @@ class Trainer:
             loss=result.loss,
             grad_norm=result.grad_norm,
             step_s=round(turn.ended_s - turn.began_s, 6),
-            wait_s=round(began - self._before[0], 6),
+            wait_s=round(waited, 6),
+            stall_s=round(stalled, 6),
             handoff_s=round(handed, 6),
             lock_wait_s=round(result.lock_wait_s, 6),
             rows=preset.rows,
@@ -197,4 +208,5 @@ class Trainer:
         if parcel.ready is not None:
             source = parcel.batch.features.device
             torch.cuda.current_stream(source).wait_event(parcel.ready)
+        self._stall.begin(parcel.ready)
         return parcel.batch.on(self._drafting.device)

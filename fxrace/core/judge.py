@@ -8,7 +8,7 @@ from fxrace.core.curve import curve_of
 from fxrace.core.detect.crash import died
 from fxrace.core.evidence import Evidence
 from fxrace.records.finding import Finding, Tier
-from fxrace.records.outcome import Outcome, Stop, Throughput
+from fxrace.records.outcome import DrafterSpeed, Outcome, Stop, Throughput
 from fxrace.records.tally import Spread
 from fxrace.records.verdict import Verdict
 
@@ -126,4 +126,13 @@ def _throughput(evidence: Evidence) -> Throughput | None:
         if windows
         else None,
         gil_share=gil.data["shares"] if gil else None,
+        drafters=_drafters(evidence),
     )
+
+
+def _drafters(evidence: Evidence) -> tuple[DrafterSpeed, ...]:
+    """As the summary has them, joined with what their queues said of themselves."""
+    summary = evidence.trace.last("summary")
+    said = summary.data.get("drafters", ()) if summary else ()
+    full = {event.data["drafter"]: event.data["full_s"] for event in evidence.trace.of("queue")}
+    return tuple(DrafterSpeed(**{**one, "queue_full_s": full.get(one["drafter"])}) for one in said)

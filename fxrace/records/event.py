@@ -7,8 +7,11 @@ a line is a Trace up to the line before. The vocabulary of ``kind`` and its ``da
 kind       data
 ========== =================================================================================
 phase      name: setup | warmup | run | check | end
-step       drafter, step, context (tokens per row), loss, grad_norm, step_s, rows, anchors,
-           slots (supervised draft slots), context_tokens, compiles (in this thread, so far)
+step       drafter, step, context (tokens per row), loss, grad_norm, step_s, of which wait_s
+           (until a batch was handed over), handoff_s (the part of it in which the batch lay
+           ready), stall_s (then, on the device, until its features existed), lock_wait_s; rows,
+           anchors, slots (supervised draft slots), context_tokens, compiles (in this thread, so
+           far)
 tolerance  loss, grad_norm: how far, relatively, the run's number formats let two equal runs differ
 queue      drafter, full_s, empty_s, depths {items held when one was taken: how often}
 balance    text: the predicted balance of targets and drafters, and memory

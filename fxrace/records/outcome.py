@@ -51,6 +51,28 @@ class Ending:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class DrafterSpeed:
+    """Where one drafter's time went, over the same steps that the speed of its trial counts.
+
+    ``draft_slots_per_s`` is over this drafter's own steady time, and ``queue_wait`` and
+    ``lock_wait`` are shares of that time, 0..1: until features were there, and for the locking
+    part. The rest is hand-off and the steps themselves. ``step_ms`` (waits included) and
+    ``handoff_ms`` (from when features were there and the drafter wanted them until it had them)
+    are medians. ``queue_full_s`` is how long targets waited for room in its queue, added up over
+    targets and the whole run; None where that is not recorded (one process per slot, the oracle).
+    In the oracle the targets' work and the other drafters' steps count as waiting.
+    """
+
+    drafter: int
+    draft_slots_per_s: float
+    step_ms: float
+    queue_wait: float
+    lock_wait: float
+    handoff_ms: float
+    queue_full_s: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Throughput:
     """Steady-state speed of one trial, all drafters together.
 
@@ -59,6 +81,7 @@ class Throughput:
     shared a device. ``hfu`` counts recompute too; ``windows`` is draft slots per second over
     windows of the run, the median with its 95 % interval. ``gil_share`` is the share of the
     steady part of the run in which each thread held the interpreter lock, where it was sampled.
+    ``drafters`` are those that finished; empty in records written before there was such a field.
     """
 
     draft_slots_per_s: float
@@ -71,6 +94,7 @@ class Throughput:
     anchors_per_s: float | None = None
     windows: Spread | None = None
     gil_share: Mapping[str, float] | None = None
+    drafters: tuple[DrafterSpeed, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

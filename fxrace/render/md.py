@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 
 from fxrace.core.suppressions import suppression_text
-from fxrace.records.document import FindingRow
+from fxrace.records.document import FindingRow, SweepDocument
 from fxrace.records.finding import Frame, Side
-from fxrace.render.view import stacks, words
+from fxrace.render.view import pace, stacks, words
 from fxrace.render.view.cases import Case, Document, Result, cases, headline, seen, title
 from fxrace.render.view.markdown import code, escaped, fenced, folded, table
 
@@ -30,6 +30,8 @@ def render(document: Document) -> str:
     """The whole page."""
     every = cases(document)
     parts = [f"## {escaped(title(document), 120)}", f"**{escaped(headline(document), 1000)}**"]
+    if isinstance(document, SweepDocument):
+        parts.append(escaped(pace.conclusion(document), 300))
     if every:
         parts.append(_cases(every))
     tail = [_blind(document), _environment(document)]

@@ -18,7 +18,7 @@ from fxrace.core.interval import wilson
 from fxrace.records.document import FindingRow, SweepDocument
 from fxrace.records.tally import Tally
 from fxrace.records.verdict import Verdict
-from fxrace.render.view import answer, grid, words
+from fxrace.render.view import answer, grid, pace, words
 
 SHOWN_FINDINGS, SHOWN_BLIND = 10, 10
 
@@ -42,6 +42,8 @@ def render(document: SweepDocument, *, width: int = 100, colour: bool = False) -
     console.print(Text(told.headline, style="bold"))
     if told.detail:
         console.print(Text(told.detail))
+    if told_of_time := pace.conclusion(document):
+        console.print(Text(told_of_time))
     return target.getvalue()
 
 

@@ -6,6 +6,7 @@ import queue
 import resource
 import sys
 import threading
+import time
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
@@ -126,11 +127,13 @@ class _Lane:
         return not self._over()
 
     def put(self, position: int, item: Parcel) -> bool:  # noqa: ARG002 - in order anyway
+        made_s = item.made_s
         if item.ready is not None:
             item.ready.synchronize()  # an event may not cross; the features may
+            made_s = time.monotonic()
         while not self._over():
             try:
-                self._lane.put((item.batch, item.made_s), timeout=LOOK_S)
+                self._lane.put((item.batch, made_s), timeout=LOOK_S)
             except queue.Full:
                 continue
             return True

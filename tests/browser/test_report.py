@@ -17,8 +17,8 @@ pytestmark = pytest.mark.slow
 WIDTHS = (1280, 420)
 SWEEP = documents.sweep()
 SECTIONS = {
-    "sweep": ("verdicts", "map", "front", "findings", "trials", "hung", "choices", "hazards",
-              "environment", "blind"),
+    "sweep": ("verdicts", "map", "front", "pace", "findings", "trials", "hung", "choices",
+              "hazards", "environment", "blind"),
     "matrix": ("matrix", "findings", "pairs", "operations", "hazards", "environment", "blind"),
 }  # fmt: skip
 SWEEPS, MATRICES = ("small", "empty", "hostile"), ("matrix", "matrix-empty", "matrix-hostile")
@@ -141,6 +141,22 @@ def test_a_heading_sorts_and_says_so(opened: Opener) -> None:
     assert values == sorted(values)
     page.get_by_role("button", name="took").click()
     assert head.get_attribute("aria-sort") == "descending"
+
+
+def test_the_time_of_drafters_sorts_and_scrolls_by_itself(opened: Opener) -> None:
+    page = opened("full", width=420).page
+    waits = (
+        "[...document.querySelectorAll('#pace-table tbody tr')].map(r => +r.cells[4].dataset.value)"
+    )
+    page.locator("#pace-table").get_by_role("button", name="waits for features").click()
+    values = page.evaluate(waits)
+    assert values == sorted(values) and len(set(values)) > 1
+    assert page.evaluate("document.documentElement.scrollWidth") <= 420
+    box = "document.querySelector('#pace-table').parentElement"
+    assert page.evaluate(f"{box}.scrollWidth > {box}.clientWidth")
+    page.locator("#pace-table tbody a").first.click()
+    assert "#trial-" in page.url
+    assert page.locator("#trial-panel a, #trial-panel code").first.is_visible()
 
 
 def test_any_two_axes_make_the_map(opened: Opener) -> None:

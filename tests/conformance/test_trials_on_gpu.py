@@ -7,12 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from statistics import median
 
 import pytest
 import torch
 
+from fxrace.core.bottleneck import SOME
 from fxrace.records.event import Trace
 from harness.config import DEFAULT_KNOBS
+from harness.model.target import Target
 from tests.conformance.folder import names
 from tests.conformance.test_training import curve
 from tests.unit.harness_threads.trials import run_trial
@@ -22,6 +25,8 @@ KNOBS = {**DEFAULT_KNOBS, "attention": "dense"}
 FAST = {"attention": "flex_isolated", "layers": "compiled", "loss": "fused_linear_ce"}
 STEPS = 8
 """Two row lengths: each runs live twice, is captured once and replayed once."""
+LAG_S = 0.04
+"""A little less than what 10**8 cycles last on the fastest GPU."""
 NEAR = 0.05
 """bf16 losses and gradient norms after a few updates whose roundings differ."""
 
@@ -47,6 +52,29 @@ def causes(trace: Trace) -> list[str]:
     """What ended roles early, in words."""
     return [f"{e.data['role']}: {e.data['error']['type']} {e.data['error']['message']}"
             for e in trace.of("raised")]  # fmt: skip
+
+
+def test_a_target_that_lags_behind_its_host_is_waited_for(
+    tmp_path: Path, gpus: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its host hands features over at once; without the lag the same run hardly stands still."""
+    assert gpus
+    prompt = trial(tmp_path)
+    features = Target.features
+
+    def lagging(self: Target, input_ids: torch.Tensor) -> torch.Tensor:
+        with torch.cuda.device(input_ids.device):
+            torch.cuda._sleep(10**8)
+        return features(self, input_ids)
+
+    monkeypatch.setattr(Target, "features", lagging)
+    late = trial(tmp_path)
+    assert not causes(prompt) and not causes(late)
+    stalls = [median(e.data["stall_s"] for e in one.of("step")) for one in (prompt, late)]
+    assert stalls[0] < LAG_S / 2 < stalls[1]
+    end = late.last("summary")
+    assert end is not None
+    assert all(one["queue_wait"] > SOME for one in end.data["drafters"])
 
 
 @pytest.mark.parametrize("sync", names("sync"))

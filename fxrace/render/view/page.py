@@ -18,6 +18,7 @@ from fxrace.render.view import grid, words
 from fxrace.render.view.answer import Answer, Choice, choices, conclude, named
 from fxrace.render.view.cards import Card, Cards, anchors
 from fxrace.render.view.front import points
+from fxrace.render.view.pace import Pace, pace
 from fxrace.render.view.page_data import page_data
 from fxrace.render.view.stacks import Room, Stack
 from fxrace.render.view.versions import Versions, versions
@@ -72,6 +73,7 @@ class Page:
     stuck: tuple[Stuck, ...]
     references: tuple[TrialRow, ...]
     points: tuple[tuple[str, Point], ...]
+    pace: Pace
     versions: Versions
     data: PageDocument
     failing: int
@@ -106,6 +108,7 @@ def page(document: SweepDocument, exhibits: Exhibits) -> Page:
         stuck=hung,
         references=tuple(trial for trial in document.trials if grid.reference(trial.knobs)),
         points=placed,
+        pace=pace(document),
         versions=versions(exhibits.hazards, document.findings),
         data=page_data(
             document,

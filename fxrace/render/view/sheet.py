@@ -100,6 +100,9 @@ def _templates() -> jinja2.Environment:
         interval=words.interval,
         seconds=words.seconds,
         size=words.size,
+        ms=words.milliseconds,
+        percent=words.percent,
+        gauge=_gauge,
         path=shown_path,
         bar=_bar,
         whisker=_whisker,
@@ -146,6 +149,15 @@ def _whisker(tally: Tally) -> Markup:
         f'<rect class="w-value" x="{min(at, 98.5):.2f}" y="0" width="1.5" height="10"/>',
     ]
     return _svg("whisker", 10, parts)
+
+
+def _gauge(share: float) -> Markup:
+    """A share of 0..1 as a bar; decoration, the number stands beside it."""
+    parts = [
+        '<rect class="w-scale" x="0" y="0" width="100" height="4"/>',
+        f'<rect class="w-wait" x="0" y="0" width="{100 * min(1.0, share):.2f}" height="4"/>',
+    ]
+    return _svg("strip", 4, parts)
 
 
 def _svg(name: str, height: int, parts: list[str]) -> Markup:

@@ -116,6 +116,11 @@ def seconds(value: float) -> str:
     return " ".join(f"{number} {unit}" for number, unit in parts if number)
 
 
+def milliseconds(value: float) -> str:
+    """Three digits, the unit left to the heading: ``0.07``, ``12.3``, ``1,340``."""
+    return f"{value:.3g}" if value < 999.5 else f"{value:,.0f}"
+
+
 def hazard(slug: str | None) -> str:
     """What a finding is known as; one that is known as nothing is the most interesting kind."""
     return "uncatalogued: no known hazard has this pattern" if slug is None else one_line(slug, 100)

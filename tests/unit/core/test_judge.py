@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict, replace
+
 import pytest
 
 from fxrace.core.curve import Curve, Reference, curve_of, reference_from
 from fxrace.core.detect import findings_in
 from fxrace.core.evidence import Evidence
 from fxrace.core.judge import judge
-from fxrace.records.outcome import Stop
+from fxrace.records.event import Event
+from fxrace.records.outcome import DrafterSpeed, Stop, Throughput
 from fxrace.records.verdict import Verdict
 from tests.unit.core.evidence_of import REFERENCE, STEPS, event, evidence, step
 from tests.unit.core.test_detect import FIRES, USER, raised
@@ -70,13 +73,35 @@ def test_the_reference_itself_is_judged_without_one() -> None:
     assert judge(evidence(*STEPS, reference=REFERENCE), ()).verdict is Verdict.CLEAN
 
 
+SUMMARY = {
+    "draft_slots_per_s": 2.0, "context_tokens_per_s": 2.0, "rows_per_s": 2.0, "tflops": 1.0,
+    "mfu": None, "oversubscribed": True, "peak_memory_bytes": 1,
+}  # fmt: skip
+
+
+def speed_of(*events: Event) -> Throughput:
+    found = judge(evidence(*STEPS, *events), ()).throughput
+    assert found is not None
+    return found
+
+
 def test_shares_of_the_interpreter_lock_are_part_of_the_speed() -> None:
-    summary = event(
-        "summary", draft_slots_per_s=2.0, context_tokens_per_s=2.0, rows_per_s=2.0, tflops=1.0,
-        mfu=None, oversubscribed=True, peak_memory_bytes=1,
-    )  # fmt: skip
+    summary = event("summary", **SUMMARY)
     sampled = event("gil", shares={"drafter-0": 0.5}, looks=100, rate=100)
-    for events, wanted in (((summary,), None), ((sampled, summary), {"drafter-0": 0.5})):
-        speed = judge(evidence(*STEPS, *events), ()).throughput
-        assert speed is not None
-        assert speed.gil_share == wanted
+    assert speed_of(summary).gil_share is None
+    assert speed_of(sampled, summary).gil_share == {"drafter-0": 0.5}
+
+
+def test_what_queues_say_joins_what_drafters_measured() -> None:
+    said = [
+        DrafterSpeed(
+            drafter=n, draft_slots_per_s=1.0, step_ms=9.0, queue_wait=0.5, lock_wait=0.1,
+            handoff_ms=0.2,
+        )
+        for n in (0, 1)
+    ]  # fmt: skip
+    summary = event("summary", **SUMMARY, drafters=[asdict(one) for one in said])
+    full = event("queue", drafter=1, full_s=3.5, empty_s=0.0, depths={})
+    assert speed_of(summary).drafters == tuple(said)
+    assert speed_of(full, summary).drafters == (said[0], replace(said[1], queue_full_s=3.5))
+    assert speed_of(full, event("summary", **SUMMARY)).drafters == ()

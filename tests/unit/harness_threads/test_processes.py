@@ -144,3 +144,8 @@ def test_independent_drafters_go_on(tmp_path: Path) -> None:
     assert sorted(losses(trace)) == [(0, 0), (0, 1), (0, 2), (0, 3), (1, 0)]
     how = {event.data["role"]: event.data["how"] for event in trace.of("ended")}
     assert how == {"drafter-0": "done", "drafter-1": "killed", "target-0": "done"}
+    end = trace.last("summary")
+    assert end is not None
+    (speed,) = end.data["drafters"]
+    assert (speed["drafter"], speed["queue_full_s"]) == (0, None)
+    assert speed["draft_slots_per_s"] == pytest.approx(end.data["draft_slots_per_s"])

@@ -57,6 +57,16 @@ def test_documents_validate_and_come_back_equal(name: str, document: object) -> 
     assert wire.encode(wire.decode(wire.DOCUMENTS[name], text)) == text
 
 
+def test_a_trial_says_where_each_drafters_time_went() -> None:
+    trials = json.loads(wire.encode(documents.sweep(repeats=1)))["trials"]
+    told = next(trial["throughput"]["drafters"] for trial in trials if trial["throughput"])
+    assert [one["drafter"] for one in told] == [0, 1, 2]
+    assert list(told[0]) == [
+        "drafter", "draft_slots_per_s", "step_ms", "queue_wait", "lock_wait", "handoff_ms",
+        "queue_full_s",
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize("broken", ["verdict", "digest", "knobs"])
 def test_a_wrong_document_does_not_validate(broken: str) -> None:
     plain = json.loads(wire.encode(documents.sweep(repeats=1)))

@@ -11,7 +11,7 @@ from fxrace.core.interval import spread, wilson
 from fxrace.records.document import CellRow, FindingRow, SweepDocument, TrialRow
 from fxrace.records.environment import Environment
 from fxrace.records.finding import Frame, Side, Tier, Value
-from fxrace.records.outcome import ThreadStack, Throughput
+from fxrace.records.outcome import DrafterSpeed, ThreadStack, Throughput
 from fxrace.records.verdict import Verdict
 
 AXES: Mapping[str, tuple[str, ...]] = {
@@ -68,7 +68,7 @@ def trial(knobs: Mapping[str, str], number: int, verdict: Verdict, **changes: ob
         "symptom": "" if verdict is Verdict.CLEAN else FX_ERROR,
         "duration_s": 4.0 + number % 7,
         "findings": (),
-        "throughput": _throughput(speed) if verdict is Verdict.CLEAN else None,
+        "throughput": throughput(speed) if verdict is Verdict.CLEAN else None,
         "compiles": 9,
         "peak_memory_bytes": 412 * 2**20,
         "notes": (),
@@ -191,10 +191,22 @@ def _stuck() -> tuple[ThreadStack, ...]:
     )
 
 
-def _throughput(speed: float) -> Throughput:
+def throughput(speed: float) -> Throughput:
     return Throughput(
         draft_slots_per_s=speed, context_tokens_per_s=speed * 0.4, rows_per_s=speed / 64,
-        tflops=0.02, mfu=None, oversubscribed=True,
+        tflops=0.02, mfu=None, oversubscribed=True, drafters=drafters(3, speed),
+    )  # fmt: skip
+
+
+def drafters(number: int, speed: float = 900.0) -> tuple[DrafterSpeed, ...]:
+    """So many, of which each waits longer for features than the one before."""
+    return tuple(
+        DrafterSpeed(
+            drafter=one, draft_slots_per_s=speed / number, step_ms=160.0 + one,
+            queue_wait=min(1.0, 0.1 + 0.3 * one), lock_wait=0.05, handoff_ms=0.4,
+            queue_full_s=None if one else 7.5,
+        )
+        for one in range(number)
     )  # fmt: skip
 
 

@@ -146,7 +146,7 @@ def test_the_page_is_whole(name: str) -> None:
     page = Page(html.render(DOCUMENTS[name]))
     assert len(page.ids) == len(set(page.ids))
     assert {t for t in page.targets if not t.startswith(ROUTES)} <= set(page.ids)
-    assert {"answer", "verdicts", "map", "front", "findings", "trials", "hung", "choices",
+    assert {"answer", "verdicts", "map", "front", "pace", "findings", "trials", "hung", "choices",
             "hazards", "environment", "blind"} <= set(page.ids)  # fmt: skip
 
 

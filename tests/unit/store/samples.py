@@ -4,9 +4,26 @@ from __future__ import annotations
 
 from fxrace.records.environment import Environment
 from fxrace.records.finding import Finding, Frame, Side, Tier, Value
-from fxrace.records.outcome import Ending, Outcome, Stop, ThreadStack, Throughput
+from fxrace.records.outcome import DrafterSpeed, Ending, Outcome, Stop, ThreadStack, Throughput
 from fxrace.records.trial import Trial
 from fxrace.records.verdict import Verdict
+
+DRAFTER = DrafterSpeed(
+    drafter=1,
+    draft_slots_per_s=2800.0,
+    step_ms=12.5,
+    queue_wait=0.25,
+    lock_wait=0.5,
+    handoff_ms=0.3,
+    queue_full_s=1.5,
+)
+OLDER = (
+    '{"verdict":"CLEAN","symptom":"","duration_s":29.977,"throughput":{"draft_slots_per_s":5108.5,'
+    '"context_tokens_per_s":7781.5,"rows_per_s":95.5,"tflops":0.0017,"mfu":null,'
+    '"oversubscribed":true,"hfu":null,"anchors_per_s":764.25,"windows":{"median":4303.2,"low":'
+    '3012.0,"high":7617.25,"n":11},"gil_share":null},"compiles":0,"peak_memory_bytes":1021702144,'
+    '"notes":["each slot is a process"]}'
+)
 
 
 def environment(torch: str = "2.13.0") -> Environment:
@@ -45,6 +62,7 @@ def outcome(verdict: Verdict = Verdict.RAISED) -> Outcome:
             tflops=3.0,
             mfu=None,
             oversubscribed=True,
+            drafters=(DRAFTER,),
         ),
         compiles=3,
         notes=("one",),

@@ -32,6 +32,18 @@ def test_lone_surrogates_are_spelled_out_not_refused(store: Store, append: Appen
     assert append().outcome.symptom == "RuntimeError: FX \\udc80 tracing"
 
 
+def test_a_trial_that_an_earlier_version_wrote_comes_back(
+    store: Store, run: Run, append: Append
+) -> None:
+    """Text of a database as it was before a trial said where each drafter's time went."""
+    append(verdict=Verdict.CLEAN, stop=Stop.EXITED)
+    store._connection.execute("UPDATE trials SET outcome = ?", (samples.OLDER,))
+    (row,) = store.trials_of(run)
+    speed = row.outcome.throughput
+    assert speed is not None and speed.windows is not None
+    assert (speed.draft_slots_per_s, speed.windows.n, speed.drafters) == (5108.5, 11, ())
+
+
 def test_a_run_comes_back_and_ends(store: Store, run: Run) -> None:
     assert store.latest_run() == run
     assert run.environment == samples.environment()
