@@ -141,7 +141,7 @@ class _Clock:
     """CUDA as far as a stall asks it: events get the time of ``now``, in milliseconds."""
 
     def __init__(self) -> None:
-        self.now = 0.0
+        self.now, self.behind = 0.0, False
         self.cuda = SimpleNamespace(
             Event=lambda enable_timing: _Stamp(self), Stream=lambda device: "aside",
             current_stream=lambda device: self,
@@ -161,6 +161,9 @@ class _Stamp:
     def elapsed_time(self, later: _Stamp) -> float:
         return later.at - self.at
 
+    def query(self) -> bool:
+        return not self._clock.behind
+
 
 def test_features_handed_over_before_they_exist_are_waited_for(
     monkeypatch: pytest.MonkeyPatch,
@@ -174,6 +177,8 @@ def test_features_handed_over_before_they_exist_are_waited_for(
     assert waits.seconds() == 0.0
     waits.begin(900.0)
     assert waits.seconds() == 0.65
+    clock.behind = True
+    assert waits.seconds() == 0.0
     waits.begin(None)
     assert waits.seconds() == 0.0
     host = stall.Stall(torch.device("cpu"))
