@@ -24,7 +24,13 @@ HAZARD = {
     "racy": "WRONG",
     "remedy": "one lock round every dispatch mode and every compile, or the guard one_owner",
     "since": "2.6",
-    "evidence": {},
+    "evidence": {
+        "2.6.0": "WRONG 5 of 5; guarded CLEAN 5 of 5",
+        "2.12.0": "WRONG 5 of 5; guarded CLEAN 5 of 5",
+        "2.13.0": "WRONG 5 of 5; guarded CLEAN 5 of 5",
+        "2.14.1": "WRONG 5 of 5; guarded CLEAN 5 of 5",
+        "2.15.0": "WRONG 5 of 5; guarded CLEAN 5 of 5",
+    },
     "silent": True,
 }
 BOUND_S = 90
