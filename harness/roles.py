@@ -38,7 +38,7 @@ class Parcel:
 
     @property
     def size_bytes(self) -> int:
-        """What it takes on the device that it lies on."""
+        """What it takes on the device that it lies on; borders of packed rows are not counted."""
         batch = self.batch
         return sum(t.nbytes for t in (batch.input_ids, batch.loss_mask, batch.features))
 
@@ -71,15 +71,15 @@ class Feeder:
     def make(self, number: int, step: int) -> Parcel:
         """Batch ``number`` of the run, with features, on this target's device."""
         preset = self._plan.preset
-        input_ids, loss_mask = self._text.rows(
+        rows = self._text.rows(
             seed=self._plan.seed,
             index=number,
             rows=preset.rows,
             context=preset.contexts[step % len(preset.contexts)],
         )
-        features = self._target.features(input_ids.to(self._device))
-        batch = Batch(input_ids=input_ids, loss_mask=loss_mask, features=features)
-        return Parcel(batch=batch, ready=self._event(), made_s=time.monotonic())
+        input_ids, _, *starts = rows
+        features = self._target.features(input_ids.to(self._device), *starts)
+        return Parcel(batch=Batch.of(rows, features), ready=self._event(), made_s=time.monotonic())
 
     def _event(self) -> Any:
         if not self._device.startswith("cuda"):
@@ -95,7 +95,7 @@ class Turn:
 
     A step begins when this drafter's previous one ended: waiting for features and locks is part
     of it, and in the oracle so are the other drafters. ``compiled`` when this thread compiled
-    in it.
+    in it. ``reach`` as in ``harness.step.Result``.
     """
 
     began_s: float
@@ -103,6 +103,7 @@ class Turn:
     slots: int
     context: int
     compiled: bool
+    reach: float | None = None
 
 
 def _nobody_asked(drafter: int, done: int) -> None:
@@ -168,7 +169,9 @@ class Trainer:
             slots=result.slots,
             context=batch.context,
             compiled=compiles > self._before[1],
+            reach=result.reach,
         )
+        packed = {} if batch.documents is None else {"documents": batch.documents}
         preset = self._plan.preset
         self._recorder.emit(
             "step",
@@ -187,6 +190,7 @@ class Trainer:
             correct=result.correct,
             context_tokens=preset.rows * batch.context,
             compiles=compiles,
+            **packed,
         )
         self._before = (now, compiles)
         self.turns.append(turn)
