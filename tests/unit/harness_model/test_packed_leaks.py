@@ -175,6 +175,8 @@ def test_nothing_is_learned_from_another_document(
     before, after = both(raw_target, attention, rows)
     assert all(gradient.any() for gradient in before)
     assert all(map(torch.equal, before, after))
+    for mine, plain in zip(before, both(raw_target, Dense(), rows)[0], strict=True):
+        torch.testing.assert_close(mine, plain, rtol=1e-4, atol=1e-5)
     before, after = both(raw_target, Borderless(attention), rows)
     assert not any(map(torch.equal, before, after)), "the mutant must leak into every weight"
 
