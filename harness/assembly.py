@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,8 @@ from harness.model.training import Gear
 from harness.numerics import Precision, Sync
 from harness.roles import Feeder, Parcel, Trainer
 from harness.step import Drafting, Method
+
+NO_SINCE = "its plan() takes no fifth argument `since`, without which packed rows would leak"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -174,9 +177,10 @@ class Shared:
             "kernel_options": options_of(plan.kernel_options),
         }
         offered = {name: value for name, value in offers.items() if name != "device"}
-        attention = counted(
-            make("attention", device, index, self._counters, **offered), self._counters
-        )
+        made = make("attention", device, index, self._counters, **offered)
+        if plan.packed and "since" not in signature(made.plan).parameters:
+            raise parts.PartBroken("attention", self._workshop.names["attention"], NO_SINCE)
+        attention = counted(made, self._counters)
         gear = Gear(
             attention=attention,
             checkpoint=self._checkpoint,

@@ -3,7 +3,8 @@
 How many pairs of a tile are visible is a sum over draft blocks: (queries of the block in the
 tile's rows) x (keys of the tile that the block sees), which is one small matrix product. Evaluating
 the predicate everywhere costs more than the attention it prepares. Nothing here waits for the
-accelerator, so it can be part of a CUDA graph.
+accelerator, so it can be part of a CUDA graph. Packed rows change nothing of what is kept by shape:
+the context that a block sees is an interval there, its length in a tile the difference of two.
 """
 
 from __future__ import annotations
@@ -44,13 +45,15 @@ class Tiling:
             starts=starts,
         )
 
-    def visible_pairs(self, anchors: Tensor, keep: Tensor) -> Tensor:
+    def visible_pairs(self, anchors: Tensor, keep: Tensor, since: Tensor | None = None) -> Tensor:
         """How many (query, key) pairs are visible in each tile: fp32 [b, query tiles, key tiles].
 
-        ``anchors`` i64 below the context's length and ``keep`` bool [b, N]. Exact: a tile has
-        2**14 pairs.
+        ``anchors`` i64 below the context's length, ``keep`` bool and ``since`` i64, at most the
+        anchors, [b, N]. Exact: a tile has 2**14 pairs.
         """
         past = (anchors[..., None] - self.starts).clamp(min=0, max=TILE)
+        if since is not None:
+            past = past - (since[..., None] - self.starts).clamp(min=0, max=TILE)
         keys = (past + self.own) * keep[..., None]
         return self.queries @ keys.float()
 
@@ -63,13 +66,15 @@ class BlockMasks:
     def __init__(self) -> None:
         self._tilings: dict[tuple[Any, ...], Tiling] = {}
 
-    def of(self, anchors: Tensor, keep: Tensor, context: int, block: int) -> Any:
+    def of(
+        self, anchors: Tensor, keep: Tensor, context: int, block: int, since: Tensor | None = None
+    ) -> Any:
         """A BlockMask over [b, 1, Q, S + Q], equal in every field to ``create_block_mask``'s."""
         blocks, device = anchors.shape[1], anchors.device
         shape = (blocks, block, context, device)
         if shape not in self._tilings:
             self._tilings[shape] = Tiling.of(*shape)
-        pairs = self._tilings[shape].visible_pairs(anchors, keep)[:, None]
+        pairs = self._tilings[shape].visible_pairs(anchors, keep, since)[:, None]
         full = pairs == TILE * TILE
         tiles = torch.stack(((pairs > 0) & ~full, full))
         (partial_count, full_count), (partial, whole) = _ordered(tiles)
@@ -81,7 +86,8 @@ class BlockMasks:
             full_kv_num_blocks=full_count, full_kv_indices=whole,
             q_num_blocks=q_partial_count, q_indices=q_partial,
             full_q_num_blocks=q_full_count, full_q_indices=q_whole,
-            BLOCK_SIZE=(TILE, TILE), mask_mod=dflash_mask_mod(anchors, keep, context, block),
+            BLOCK_SIZE=(TILE, TILE),
+            mask_mod=dflash_mask_mod(anchors, keep, context, block, since),
         )  # fmt: skip
 
 

@@ -26,12 +26,15 @@ DEFAULT_KNOBS = {
     "schedule": "cosine",
 }
 
+JOINED, APART, PACKED = "joined", "apart", "packed"
+"""How documents of a file lie in rows; ``packed:ID`` and ``ID`` name the token that ends each."""
+
 # What a trial runs where its settings are silent. ``steps`` None means the preset's number;
 # ``parts`` holds folders of user parts, joined by ``os.pathsep``; ``data`` names a corpus (phrase,
-# stdlib) or a file of tokens, whose ``documents`` are joined, apart, or end with the token of this
-# id; ``model`` is a folder of weights for the target, ``kernel_options`` are ``NAME=NUMBER,...``
-# for flex_attention. With ``fail_fast`` a drafter that fails stops everybody, also where nobody
-# depends on it; with ``gil_share`` py-spy samples who holds Python's lock.
+# stdlib) or a file of tokens, whose ``documents`` are joined, apart or packed, or end with the
+# token of this id; ``model`` is a folder of weights for the target, ``kernel_options`` are
+# ``NAME=NUMBER,...`` for flex_attention. With ``fail_fast`` a drafter that fails stops everybody,
+# also where nobody depends on it; with ``gil_share`` py-spy samples who holds Python's lock.
 DEFAULT_SETTINGS: dict[str, str | int | bool | None] = {
     "preset": "tiny",
     "device": "cpu",
@@ -41,7 +44,7 @@ DEFAULT_SETTINGS: dict[str, str | int | bool | None] = {
     "freeze": False,
     "parts": "",
     "data": "phrase",
-    "documents": "joined",
+    "documents": JOINED,
     "model": "",
     "kernel_options": "",
     "fail_fast": False,
@@ -119,7 +122,7 @@ class Plan:
     freeze: bool = False
     fail_fast: bool = False
     data: str = "phrase"
-    documents: str = "joined"
+    documents: str = JOINED
     model: str = ""
     kernel_options: str = ""
     gil_share: bool = False
@@ -127,3 +130,8 @@ class Plan:
     @property
     def device_type(self) -> str:
         return self.drafter_devices[0].split(":")[0]
+
+    @property
+    def packed(self) -> bool:
+        """True when a row may hold several documents, between which nothing is seen."""
+        return self.documents.split(":")[0] == PACKED

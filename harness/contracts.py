@@ -111,13 +111,16 @@ class Attention(Protocol):
     ``fused`` is True when the part promises that scores are never materialised. A part may have
     an attribute ``tracing: Tracing`` (without it: PER_KEY). ``counters`` is a
     ``harness.counters.Counters``; calls are counted for the part, dense falls by the part.
-    ``plan`` prepares the DFlash mask of ``harness.model.mask`` for one batch;
+    ``plan`` prepares the DFlash mask of ``harness.model.mask`` for one batch; for packed rows it
+    gets ``since`` i64 [b, N] too, the first token that a block may see, and else no fifth argument.
     ``attend`` takes q [b, n_q, Q, d] and k, v [b, n_kv, S+Q, d] and returns [b, n_q, Q, d].
     """
 
     fused: bool
 
-    def plan(self, anchors: Tensor, keep: Tensor, context: int, block: int) -> Any: ...
+    def plan(
+        self, anchors: Tensor, keep: Tensor, context: int, block: int, since: Tensor | None = None
+    ) -> Any: ...
 
     def attend(self, q: Tensor, k: Tensor, v: Tensor, plan: Any) -> Tensor: ...
 

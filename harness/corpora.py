@@ -2,7 +2,7 @@
 
 Every text is a function of (seed, index) alone, so that threads, processes and the oracle read
 the same rows. Documents of a user's file are joined to one stream, where a row may cross from one
-into the next, or kept apart, one to a row. Several in a row with a mask between them there are not.
+into the next, kept apart, one to a row, or packed, several to a row with borders between them.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from harness.config import Plan, Preset
+from harness.config import APART, JOINED, PACKED, Plan, Preset
 from harness.data import language, rows
+from harness.documents import Documents, Packed, supervised
 from harness.token_files import BadTokens, read
 
 PHRASE, ZIPF, STDLIB = "phrase", "zipf", "stdlib"
 NAMED = (PHRASE, ZIPF, STDLIB)
-JOINED, APART = "joined", "apart"
 MOST_BYTES = 4_000_000
 """Of stdlib sources; the rest would only cost time to read."""
 
@@ -37,8 +37,11 @@ class Text(Protocol):
     @property
     def key(self) -> str: ...
 
-    def rows(self, *, seed: int, index: int, rows: int, context: int) -> tuple[Tensor, Tensor]:
-        """Micro-batch ``index``: input_ids i64 and loss_mask bool, [rows, context], on the CPU."""
+    def rows(self, *, seed: int, index: int, rows: int, context: int) -> tuple[Tensor, ...]:
+        """Micro-batch ``index``: input_ids i64 and loss_mask bool, [rows, context], on the CPU.
+
+        Packed rows have a third one: ``starts`` i64, where in the row each token's document begins.
+        """
         ...
 
 
@@ -83,50 +86,6 @@ class Stream:
         return ids, supervised(random, rows, context)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class Documents:
-    """One document a row, from its start, or a window of one that is longer than the row.
-
-    Behind a document that is shorter the row goes on with what comes next, and nothing of that is
-    supervised. So nothing of it is learned from either: a target looks back only, and a draft
-    block sees what lies before its anchor. ``ends`` i64 [documents], exclusive.
-    """
-
-    tokens: Tensor
-    ends: Tensor
-    vocab: int
-    key: str
-
-    def rows(self, *, seed: int, index: int, rows: int, context: int) -> tuple[Tensor, Tensor]:
-        random = Random(f"documents {seed} {index} {rows} {context}")
-        spans = [self._span(random, context) for _ in range(rows)]
-        places = (
-            torch.arange(context)[None, :] + torch.tensor([first for first, _ in spans])[:, None]
-        )
-        mask = [supervised(random, 1, length, context) for _, length in spans]
-        return self.tokens[places % len(self.tokens)].long(), torch.cat(mask)
-
-    def _span(self, random: Random, context: int) -> tuple[int, int]:
-        """Where a row begins and how many of its tokens are the document's; by length of it."""
-        chosen = int(random.random() * len(self.tokens))
-        number = int(torch.searchsorted(self.ends, chosen, right=True))
-        first = int(self.ends[number - 1]) if number else 0
-        length = int(self.ends[number]) - first
-        if length > context:
-            first += int(random.random() * (length - context + 1))
-        return first, min(length, context)
-
-
-def supervised(random: Random, rows: int, length: int, context: int = 0) -> Tensor:
-    """bool [rows, context or length]: the first 1/16 to 1/4 of ``length`` tokens is the prompt,
-    the others of them the response.
-    """
-    low, high = length // 16, length // 4
-    prompts = [low + int(random.random() * (high - low + 1)) for _ in range(rows)]
-    places = torch.arange(context or length)[None, :]
-    return (places >= torch.tensor(prompts)[:, None]) & (places < length)
-
-
 def corpus_of(plan: Plan) -> Text:
     """What this run reads. Raises BadTokens."""
     return text_of(plan.data, plan.preset.target.vocab, plan.documents)
@@ -136,7 +95,8 @@ def corpus_of(plan: Plan) -> Text:
 def text_of(data: str, vocab: int, documents: str = JOINED) -> Text:
     """The text that ``data`` names, for a vocabulary of at least its own. Raises BadTokens.
 
-    ``documents`` is ``joined``, ``apart`` (as the file says), or the id that ends each.
+    ``documents`` is ``joined``, ``apart`` (as the file says) or the id that ends each, and for
+    packed rows ``packed`` (as the file says) or ``packed:ID``.
     """
     if data in NAMED and documents != JOINED:
         raise BadTokens(f"{data} has no documents to keep apart")
@@ -148,10 +108,12 @@ def text_of(data: str, vocab: int, documents: str = JOINED) -> Text:
     vocab = max(vocab, int(tokens.max()) + 2 if len(tokens) else 2)
     if documents == JOINED:
         return Stream(tokens=tokens, vocab=vocab, key=_key(data, tokens))
-    return Documents(
-        tokens=tokens, ends=_ends(data, tokens, ends, documents), vocab=vocab,
+    kind, _, end = documents.partition(":")
+    apart = Documents(
+        tokens=tokens, ends=_ends(data, tokens, ends, end or kind), vocab=vocab,
         key=f"{_key(data, tokens)} {documents}",
     )  # fmt: skip
+    return Packed(apart=apart) if kind == PACKED else apart
 
 
 def fitted(preset: Preset, data: str, documents: str = JOINED, *, grow: bool = True) -> Preset:
@@ -181,19 +143,19 @@ def rows_of_language(
 _language = cache(language)
 
 
-def _ends(data: str, tokens: Tensor, said: Tensor | None, documents: str) -> Tensor:
-    """Where each document ends; the last one with the file."""
-    if documents == APART:
+def _ends(data: str, tokens: Tensor, said: Tensor | None, by: str) -> Tensor:
+    """Where each document ends, as the file says or ``by`` this token; the last with the file."""
+    if by in (APART, PACKED):
         if said is None:
             raise BadTokens(
                 f"{Path(data).name} does not say where documents end: give the id that ends each"
             )
         ends = said
     else:
-        ends = (tokens == int(documents)).nonzero()[:, 0] + 1
+        ends = (tokens == int(by)).nonzero()[:, 0] + 1
         if not len(ends):
-            raise BadTokens(f"{Path(data).name} holds no token {documents} that ends a document")
-    return torch.cat((ends, torch.tensor([len(tokens)]))).unique()
+            raise BadTokens(f"{Path(data).name} holds no token {by} that ends a document")
+    return torch.cat((ends[ends > 0], torch.tensor([len(tokens)]))).unique()
 
 
 def _stdlib() -> Tensor:

@@ -114,10 +114,11 @@ def teacher_forced(
 ) -> float:
     """tau estimated in one forward pass: 1 + matching prefix against the text, mean over blocks.
 
-    Cheap enough to use during training. Blocks that run past the end of the row do not count.
+    Cheap enough to use during training. Blocks that run past the end of the row, or of their
+    document, do not count.
     """
     blocks = draw_blocks(batch, shape, borrowed.mask_token, generator, convention)
-    plan = attention.plan(blocks.anchors, blocks.keep, batch.context, shape.block)
+    plan = blocks.planned(attention, batch.context, shape.block)
 
     def attend(_phase: Phase, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
         return attention.attend(q, k, v, plan)
@@ -129,8 +130,10 @@ def teacher_forced(
         guesses = F.linear(hidden, borrowed.head).argmax(dim=-1)
     right = (guesses == blocks.labels)[:, :, convention.first :]
     matching = right.long().cumprod(dim=-1).sum(dim=-1)
-    last = batch.context - shape.block - convention.offset
-    whole = blocks.keep & (blocks.anchors <= last)
+    ends = blocks.anchors + shape.block - 1 + convention.offset
+    whole = blocks.keep & (ends < batch.context)
+    if batch.starts is not None:
+        whole &= batch.starts.gather(1, ends.clamp(max=batch.context - 1)) == blocks.since
     return float(1 + matching[whole].float().mean())
 
 

@@ -58,8 +58,10 @@ def summarise(
     def rate(amount: float) -> float:
         return amount / elapsed if elapsed else 0.0
 
-    done = rate(sum(flops.step_flops(preset, turn.context) for turn in counted))
-    worked = rate(sum(flops.hardware_flops(preset, turn.context, again) for turn in counted))
+    done = rate(sum(flops.step_flops(preset, turn.context, turn.reach) for turn in counted))
+    worked = rate(
+        sum(flops.hardware_flops(preset, turn.context, again, turn.reach) for turn in counted)
+    )
     width = 4 if plan.device_type == "cpu" else 2
     return Summary(
         steps=sum(map(len, turns)),

@@ -3,6 +3,12 @@
 Two FLOPs per multiply-add, matrix products only. Attention counts the pairs that the mask lets
 through, whatever the kernel does: a dense fallback works harder for the same result and must not
 look faster for it. Recompute is not counted, so figures compare across checkpoint parts.
+
+Packed rows: everything but attention is as in any row of that length, since it works on every token
+and slot. Attention counts what the mask lets through between borders, from the anchors that each
+step drew (``reach``; a block that is not used sees no context there); the mean of a row that is one
+document would make figures of packed runs too high. The target's part is a prediction made before
+anything is read, and takes a row for one document.
 """
 
 from __future__ import annotations
@@ -70,9 +76,12 @@ def draft_flops(
     )
 
 
-def step_flops(preset: Preset, context: int) -> float:
-    """Forward and backward of one drafter step: ``preset.rows`` rows of ``context`` tokens."""
-    row = draft_flops(preset.target, preset.drafter, context=context)
+def step_flops(preset: Preset, context: int, reach: float | None = None) -> float:
+    """Forward and backward of one drafter step: ``preset.rows`` rows of ``context`` tokens.
+
+    ``reach``, of packed rows: tokens of the context that a block saw, mean over all blocks.
+    """
+    row = _row(preset, context, reach)
     return preset.rows * (row.forward + row.backward)
 
 
@@ -84,14 +93,21 @@ class Recomputed:
     head: bool = False
 
 
-def hardware_flops(preset: Preset, context: int, again: Recomputed) -> float:
+def hardware_flops(
+    preset: Preset, context: int, again: Recomputed, reach: float | None = None
+) -> float:
     """As ``step_flops``, with what is recomputed: what the device does, not what it is good for."""
-    row = draft_flops(preset.target, preset.drafter, context=context)
+    row = _row(preset, context, reach)
     layers = row.project + row.mlp + row.attention
     # A plain layer makes the context's keys itself; compiled layers get them from outside.
     layers += 0.0 if preset.compiled_layers else row.context
     extra = layers * again.layers + row.head * again.head
-    return step_flops(preset, context) + preset.rows * extra
+    return step_flops(preset, context, reach) + preset.rows * extra
+
+
+def _row(preset: Preset, context: int, reach: float | None) -> DraftFlops:
+    visible = None if reach is None else reach + preset.drafter.block
+    return draft_flops(preset.target, preset.drafter, context=context, visible=visible)
 
 
 def feature_flops(target: TargetShape, captures: int, *, context: int) -> float:

@@ -2,11 +2,15 @@
 
 Features are taken by hooks on the layers themselves, not from ``output_hidden_states``: the last
 entry there has been through the final norm. Layers after the last captured one are cut off.
+
+Documents of packed rows go through it as rows of their own. What a model makes of a mask with
+borders depends on its kernels and on the version of transformers; what it makes of a row does not.
 """
 
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -61,8 +65,25 @@ class Hosted:
         """The mask token is the last id: embeddings are padded beyond what tokenizers use."""
         return Borrowed(embedding=self._embedding, head=self._head, mask_token=self.shape.vocab - 1)
 
-    def features(self, input_ids: Tensor) -> Tensor:
-        """i64 [b, S] -> [b, S, K*h], without gradient."""
+    def features(self, input_ids: Tensor, starts: Tensor | None = None) -> Tensor:
+        """i64 [b, S] -> [b, S, K*h], without gradient.
+
+        ``starts`` i64 [b, S], on the host: packed rows, where each token's document begins.
+        """
+        if starts is None:
+            return self._states(input_ids)
+        flat, out = input_ids.flatten(), None
+        for places, real in alike(starts):
+            states = self._states(flat[places.to(flat.device)]).flatten(0, 1)
+            kept = real.flatten().nonzero()[:, 0]
+            if out is None:
+                out = states.new_empty(len(flat), states.shape[-1])
+            at = places.flatten()[kept]
+            out.index_copy_(0, at.to(out.device), states[kept.to(states.device)])
+        assert out is not None, "there is no row without a document"
+        return out.unflatten(0, input_ids.shape)
+
+    def _states(self, input_ids: Tensor) -> Tensor:
         captured: dict[int, Tensor] = {}
         me = threading.get_ident()
 
@@ -84,6 +105,22 @@ class Hosted:
             for handle in handles:
                 handle.remove()
         return torch.cat([captured[index] for index in self.captured], dim=-1)
+
+
+def alike(starts: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
+    """The documents of packed rows as rows, those of about one length together.
+
+    Places in the flattened micro-batch, i64 [documents, longest], the last one of a document
+    repeated where it is shorter (a target looks back only), and bool which of them are real. Less
+    than half of all places are not.
+    """
+    first = (starts == torch.arange(starts.shape[1])).flatten().nonzero()[:, 0]
+    lengths = torch.cat((first[1:], torch.tensor([starts.numel()]))) - first
+    sizes = torch.tensor([(length - 1).bit_length() for length in lengths.tolist()])
+    for size in sizes.unique():
+        mine = sizes == size
+        slots, length = torch.arange(int(lengths[mine].max())), lengths[mine][:, None]
+        yield first[mine][:, None] + torch.minimum(slots, length - 1), slots < length
 
 
 def _loaded(kind: str, folder: Path) -> Any:

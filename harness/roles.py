@@ -39,7 +39,7 @@ class Parcel:
 
     @property
     def size_bytes(self) -> int:
-        """What it takes on the device that it lies on."""
+        """What it takes on the device that it lies on; borders of packed rows are not counted."""
         batch = self.batch
         return sum(t.nbytes for t in (batch.input_ids, batch.loss_mask, batch.features))
 
@@ -72,15 +72,15 @@ class Feeder:
     def make(self, number: int, step: int) -> Parcel:
         """Batch ``number`` of the run, with features, on this target's device."""
         preset = self._plan.preset
-        input_ids, loss_mask = self._text.rows(
+        rows = self._text.rows(
             seed=self._plan.seed,
             index=number,
             rows=preset.rows,
             context=preset.contexts[step % len(preset.contexts)],
         )
-        features = self._target.features(input_ids.to(self._device))
-        batch = Batch(input_ids=input_ids, loss_mask=loss_mask, features=features)
-        return Parcel(batch=batch, ready=self._event(), made_s=time.monotonic())
+        input_ids, _, *starts = rows
+        features = self._target.features(input_ids.to(self._device), *starts)
+        return Parcel(batch=Batch.of(rows, features), ready=self._event(), made_s=time.monotonic())
 
     def _event(self) -> Any:
         if not self._device.startswith("cuda"):
@@ -97,7 +97,8 @@ class Turn:
     A step begins when this drafter's previous one ended: waiting for features and locks is part
     of it, and in the oracle so are the other drafters. ``compiled`` when this thread compiled
     in it. Of its time, ``queue_s`` passed until features were there, ``handoff_s`` from then until
-    this drafter had them, and ``lock_wait_s`` in the locking part.
+    this drafter had them, and ``lock_wait_s`` in the locking part. ``reach`` as in
+    ``harness.step.Result``.
     """
 
     began_s: float
@@ -108,6 +109,7 @@ class Turn:
     queue_s: float = 0.0
     handoff_s: float = 0.0
     lock_wait_s: float = 0.0
+    reach: float | None = None
 
 
 def _nobody_asked(drafter: int, done: int) -> None:
@@ -178,7 +180,9 @@ class Trainer:
             queue_s=waited - handed + stalled,
             handoff_s=handed,
             lock_wait_s=result.lock_wait_s,
+            reach=result.reach,
         )
+        packed = {} if batch.documents is None else {"documents": batch.documents}
         preset = self._plan.preset
         self._recorder.emit(
             "step",
@@ -198,6 +202,7 @@ class Trainer:
             correct=result.correct,
             context_tokens=preset.rows * batch.context,
             compiles=compiles,
+            **packed,
         )
         self._before = (now, compiles)
         self.turns.append(turn)

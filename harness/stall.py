@@ -36,7 +36,7 @@ class Stall:
         self._events[1].record(stream)
 
     def seconds(self) -> float:
-        """How long that took; 0 while the drafter's stream has not passed it, when none can tell."""
+        """How long that took; 0 while the drafter's stream has not passed it and none can tell."""
         if not self._waits or self._events is None or not self._events[1].query():
             return 0.0
         return max(0.0, float(self._events[0].elapsed_time(self._events[1]))) / 1e3

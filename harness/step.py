@@ -45,6 +45,7 @@ class Method:
 class Result:
     """Loss and gradient norm (before clipping) of one step; ``slots`` were supervised, of which
     ``correct`` were predicted right. ``lock_wait_s`` was spent waiting in the locking part.
+    ``reach``, of packed rows: tokens of the context that a block saw, mean over all blocks.
     """
 
     loss: float
@@ -52,6 +53,7 @@ class Result:
     slots: int
     correct: int
     lock_wait_s: float = 0.0
+    reach: float | None = None
 
 
 class Drafting:
@@ -103,7 +105,7 @@ class Drafting:
                 Phase.STEP,
                 lambda: (self._backward(batch, generator), self._updates.apply(factor)),
             )
-        loss, _, correct, count = figures
+        loss, _, correct, count, *reach = figures
         # One copy to the host for all figures; it also makes the step's time true on CUDA.
         values = torch.stack((loss, norm, correct, count)).tolist()
         return Result(
@@ -112,6 +114,7 @@ class Drafting:
             correct=int(values[2]),
             slots=int(values[3]),
             lock_wait_s=self._lock.waited_s - waited,
+            reach=float(reach[0]) if reach else None,  # lies on the host: nothing waits for it
         )
 
     def train(self, batch: Batch, step: int) -> Result:
@@ -151,7 +154,9 @@ class Drafting:
         self._updates.publish()
 
     def _backward(self, batch: Batch, generator: torch.Generator) -> tuple[Tensor, ...]:
-        """Gradients into the module; the step's own loss, denominator, correct and count."""
+        """Gradients into the module; the step's own loss, denominator, correct and count, and for
+        packed rows what ``Blocks.reach`` says, on the host.
+        """
         gear, sync = self._gear, self._method.sync
         drawn = draw_blocks(
             batch, self._plan.preset.drafter, self._borrowed.mask_token, generator,
@@ -170,21 +175,17 @@ class Drafting:
             return loss, weight, terms.correct.detach(), terms.count.detach()
 
         inputs = (batch.features, *blocks.tensors)
-        return self._method.graphs.run((batch.context,), inputs, work, self.module)
+        figures = self._method.graphs.run((batch.context,), inputs, work, self.module)
+        return figures if drawn.reach is None else (*figures, drawn.reach)
 
     def _made_up(self, context: int, generator: torch.Generator) -> Batch:
         preset = self._plan.preset
-        input_ids, loss_mask = corpus_of(self._plan).rows(
+        rows = corpus_of(self._plan).rows(
             seed=self._plan.seed, index=-1 - self.index, rows=preset.rows, context=context
         )
         width = preset.drafter.captures * preset.target.hidden
         features = torch.randn((preset.rows, context, width), generator=generator)
-        batch = Batch(
-            input_ids=input_ids,
-            loss_mask=loss_mask,
-            features=features.to(self._borrowed.embedding.dtype),
-        )
-        return batch.on(self.device)
+        return Batch.of(rows, features.to(self._borrowed.embedding.dtype)).on(self.device)
 
 
 class _Keyed:

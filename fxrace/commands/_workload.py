@@ -34,9 +34,10 @@ _OPTIONS = (
         "--documents",
         default="joined",
         show_default=True,
-        metavar="joined|apart|ID",
-        help="Rows of a file: cross from document to document, or hold one each; it ends with its "
-        "line of .jsonl, or with the token ID.",
+        metavar="joined|apart|packed|[packed:]ID",
+        help="Rows of a file: cross from document to document, hold one each, or several with "
+        "nothing seen across their borders. A document ends with its line of .jsonl, or with the "
+        "token ID (alone: one each; packed:ID: several).",
     ),
     click.option(
         "--target",
@@ -105,17 +106,19 @@ def _data(given: str) -> str:
 
 
 def _documents(given: str, data: str) -> str:
-    if given not in ("joined", "apart") and not (given.isascii() and given.isdigit()):
+    end = given.removeprefix("packed:")
+    if given not in ("joined", "apart", "packed") and not (end.isascii() and end.isdigit()):
         raise UsageError(
-            f"--documents {given} is none of joined, apart and a token's id",
-            remedy="give the id that ends each document, such as 151643",
+            f"--documents {given} is none of joined, apart, packed, packed:ID and a token's id",
+            remedy="give the id that ends each document, such as 151643 or packed:151643",
         )
     if given != "joined" and data in TEXTS:
         raise UsageError(f"--documents {given}: {data} has none", remedy="give --data a file")
-    if given == "apart" and Path(data).suffix != ".jsonl":
+    if given in ("apart", "packed") and Path(data).suffix != ".jsonl":
         raise UsageError(
-            f"--documents apart: {data} does not say where they end",
-            remedy="give the id of the token that ends each",
+            f"--documents {given}: {data} does not say where they end",
+            remedy="give the id of the token that ends each"
+            + (", as packed:ID" if given == "packed" else ""),
         )
     return given
 

@@ -32,8 +32,10 @@ class Dense:
     fused = False
     tracing = Tracing.NEVER
 
-    def plan(self, anchors: Tensor, keep: Tensor, context: int, block: int) -> DensePlan:
-        return plan_from(dense_mask(anchors, keep, context, block))
+    def plan(
+        self, anchors: Tensor, keep: Tensor, context: int, block: int, since: Tensor | None = None
+    ) -> DensePlan:
+        return plan_from(dense_mask(anchors, keep, context, block, since))
 
     def attend(self, q: Tensor, k: Tensor, v: Tensor, plan: DensePlan) -> Tensor:
         group = q.shape[1] // k.shape[1]

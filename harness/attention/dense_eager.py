@@ -23,8 +23,10 @@ class DenseEager:
     fused = False
     tracing = Tracing.NEVER
 
-    def plan(self, anchors: Tensor, keep: Tensor, context: int, block: int) -> DensePlan:
-        return plan_from(dense_mask(anchors, keep, context, block))
+    def plan(
+        self, anchors: Tensor, keep: Tensor, context: int, block: int, since: Tensor | None = None
+    ) -> DensePlan:
+        return plan_from(dense_mask(anchors, keep, context, block, since))
 
     def attend(self, q: Tensor, k: Tensor, v: Tensor, plan: DensePlan) -> Tensor:
         grouped = q.unflatten(1, (k.shape[1], -1))

@@ -40,8 +40,10 @@ class Flex:
         self._flex: Any = torch.compile(flex_attention, dynamic=False, **backend(device, mode))
         self._options = kernel_options or None
 
-    def plan(self, anchors: Tensor, keep: Tensor, context: int, block: int) -> Any:
-        return self._masks.of(anchors, keep, context, block)
+    def plan(
+        self, anchors: Tensor, keep: Tensor, context: int, block: int, since: Tensor | None = None
+    ) -> Any:
+        return self._masks.of(anchors, keep, context, block, since)
 
     def attend(self, q: Tensor, k: Tensor, v: Tensor, plan: Any) -> Tensor:
         out: Tensor = self._flex(

@@ -29,8 +29,10 @@ class FlexEager:
         prepare(device, counters)
         self._masks = BlockMasks()
 
-    def plan(self, anchors: Tensor, keep: Tensor, context: int, block: int) -> Any:
-        return self._masks.of(anchors, keep, context, block)
+    def plan(
+        self, anchors: Tensor, keep: Tensor, context: int, block: int, since: Tensor | None = None
+    ) -> Any:
+        return self._masks.of(anchors, keep, context, block, since)
 
     def attend(self, q: Tensor, k: Tensor, v: Tensor, plan: Any) -> Tensor:
         out: Tensor = flex_attention(q, k, v, block_mask=plan, enable_gqa=True)

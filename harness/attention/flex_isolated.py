@@ -38,8 +38,10 @@ class FlexIsolated:
         self._device, self._mode, self._options = device, mode, options or None
         self._made: dict[tuple[int, ...], Any] = {}
 
-    def plan(self, anchors: Tensor, keep: Tensor, context: int, block: int) -> Any:
-        return self._masks.of(anchors, keep, context, block)
+    def plan(
+        self, anchors: Tensor, keep: Tensor, context: int, block: int, since: Tensor | None = None
+    ) -> Any:
+        return self._masks.of(anchors, keep, context, block, since)
 
     def attend(self, q: Tensor, k: Tensor, v: Tensor, plan: Any) -> Tensor:
         shape = tuple(k.shape)

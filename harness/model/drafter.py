@@ -74,7 +74,9 @@ class Drafter(nn.Module):  # type: ignore[misc]
     ) -> Tensor:
         """features [b, S, K*h], noise [b, N*B, h], anchors [b, N] -> hidden [b, N, B, h].
 
-        Context token t has position t; slot k of block j has position anchors[j] + k.
+        Context token t has position t; slot k of block j has position anchors[j] + k. In packed
+        rows too: RoPE knows differences only, and the mask lets none cross a border, so positions
+        that begin anew in each document would give the same numbers and a rotation per row.
         """
         context = self._fused(features)
         past, ahead = self.turns(features.shape[1], anchors, noise.dtype)

@@ -32,6 +32,7 @@ RECIPE = 1
 """Part of the cache key: raise it when training below changes what it produces."""
 
 SEED = 20260206
+UNTOLD = -100
 LOCK_WAIT_S = 600.0
 LOOK_S = 0.5
 
@@ -109,10 +110,13 @@ def _train_step(
 ) -> None:
     context = preset.contexts[step % len(preset.contexts)]
     count = preset.target.train_rows
-    tokens, _ = text.rows(seed=SEED, index=step, rows=count, context=context)
+    tokens, _, *starts = text.rows(seed=SEED, index=step, rows=count, context=context)
     tokens = tokens.to(target.embedding.device)
-    logits = target.logits(tokens)[:, :-1]
-    loss = F.cross_entropy(logits.flatten(0, 1), tokens[:, 1:].flatten())
+    logits, goals = target.logits(tokens, *starts)[:, :-1], tokens[:, 1:]
+    for borders in starts:  # nothing before a document tells how it begins
+        begins = (borders[:, 1:] != borders[:, :-1]).to(goals.device)
+        goals = goals.masked_fill(begins, UNTOLD)
+    loss = F.cross_entropy(logits.flatten(0, 1), goals.flatten(), ignore_index=UNTOLD)
     optimizer.zero_grad(set_to_none=True)
     loss.backward()
     torch.nn.utils.clip_grad_norm_(target.parameters(), 1.0)

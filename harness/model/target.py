@@ -3,6 +3,11 @@
 Pre-norm, grouped queries, per-head norm on q and k before RoPE, SwiGLU, untied head. Features are
 the residual stream after a few layers spread over the depth; the last layers and the head are
 not needed for them and are not run.
+
+In packed rows a token sees its own document only, and positions begin at 0 in each, so that a
+document's features are those that it has alone. The mask alone would do, since RoPE turns by
+differences of positions; positions begin anew as in public trainers (NeMo AutoModel #3004), where a
+target may have others.
 """
 
 from __future__ import annotations
@@ -68,10 +73,18 @@ class TargetLayer(nn.Module):  # type: ignore[misc]
         self.heads_norm = RMSNorm(shape.hidden)
         self.mlp_norm = RMSNorm(shape.hidden)
 
-    def forward(self, hidden: Tensor, turn: Rotation, cache: KeyValues, index: int) -> Tensor:
+    def forward(
+        self,
+        hidden: Tensor,
+        turn: Rotation,
+        cache: KeyValues,
+        index: int,
+        reach: Tensor | None = None,
+    ) -> Tensor:
         normed = self.heads_norm(hidden)
         keys, values = cache.extend(index, *self.heads.keys_values(normed, turn))
-        hidden = hidden + self.heads.merge(_causal(self.heads.queries(normed, turn), keys, values))
+        heads = _causal(self.heads.queries(normed, turn), keys, values, reach)
+        hidden = hidden + self.heads.merge(heads)
         return hidden + self.mlp(self.mlp_norm(hidden))
 
 
@@ -96,15 +109,18 @@ class Target(nn.Module):  # type: ignore[misc]
             mask_token=self.shape.vocab - 1,
         )
 
-    def features(self, input_ids: Tensor) -> Tensor:
-        """i64 [b, S] -> [b, S, K*h], without gradient; stops after the last captured layer."""
+    def features(self, input_ids: Tensor, starts: Tensor | None = None) -> Tensor:
+        """i64 [b, S] -> [b, S, K*h], without gradient; stops after the last captured layer.
+
+        ``starts`` i64 [b, S], on any device: packed rows, where each token's document begins.
+        """
         with torch.no_grad():
-            _, captured = self._run(input_ids, KeyValues(), self.captured[-1] + 1)
+            _, captured = self._run(input_ids, KeyValues(), self.captured[-1] + 1, starts)
         return captured
 
-    def logits(self, input_ids: Tensor) -> Tensor:
-        """i64 [b, S] -> [b, S, V]; for training the target."""
-        hidden, _ = self._run(input_ids, KeyValues(), self.shape.layers)
+    def logits(self, input_ids: Tensor, starts: Tensor | None = None) -> Tensor:
+        """i64 [b, S] -> [b, S, V]; for training the target. ``starts`` as for ``features``."""
+        hidden, _ = self._run(input_ids, KeyValues(), self.shape.layers, starts)
         return self.head(self.norm(hidden))
 
     def decode(self, input_ids: Tensor, cache: KeyValues) -> tuple[Tensor, Tensor]:
@@ -116,29 +132,48 @@ class Target(nn.Module):  # type: ignore[misc]
             hidden, captured = self._run(input_ids, cache, self.shape.layers)
             return self.head(self.norm(hidden)), captured
 
-    def _run(self, input_ids: Tensor, cache: KeyValues, depth: int) -> tuple[Tensor, Tensor]:
-        shape, start = self.shape, cache.length
+    def _run(
+        self, input_ids: Tensor, cache: KeyValues, depth: int, starts: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        shape, start, reach = self.shape, cache.length, None
         hidden = F.embedding(input_ids, self.embedding)
         stop = start + input_ids.shape[1]
         positions = torch.arange(start, stop, device=input_ids.device)[None]
+        if starts is not None:
+            starts = starts.to(input_ids.device)
+            reach, positions = _within(starts), positions - starts
         turn = rotation(positions, shape.head_dim, shape.rope_theta, hidden.dtype)
         captured = []
         for index, layer in enumerate(self.layers[:depth]):
-            hidden = layer(hidden, turn, cache, index)
+            hidden = layer(hidden, turn, cache, index, reach)
             if index in self.captured:
                 captured.append(hidden)
         return hidden, torch.cat(captured, dim=-1)
 
 
-def _causal(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
-    """Attention of the last T tokens over all; q [b, n_q, T, d], k and v [b, n_kv, past + T, d]."""
+def _within(starts: Tensor) -> Tensor:
+    """Who sees whom in packed rows: bool [b, 1, S, S], own document and not later."""
+    place = torch.arange(starts.shape[1], device=starts.device)
+    return ((place <= place[:, None]) & (place >= starts[:, :, None]))[:, None]
+
+
+def _causal(queries: Tensor, keys: Tensor, values: Tensor, reach: Tensor | None) -> Tensor:
+    """Attention of the last T tokens over all; q [b, n_q, T, d], k and v [b, n_kv, past + T, d].
+
+    ``reach``, where it is given, says who sees whom in place of "not later".
+    """
     group = queries.shape[1] // keys.shape[1]
     keys, values = keys.repeat_interleave(group, 1), values.repeat_interleave(group, 1)
     length, total = queries.shape[2], keys.shape[2]
     if length == total and not torch.is_grad_enabled():
-        return F.scaled_dot_product_attention(queries, keys, values, is_causal=True)
-    reach = torch.ones(length, total, dtype=torch.bool, device=queries.device)
-    hidden = ~reach.tril(total - length)
+        causal = reach is None
+        return F.scaled_dot_product_attention(
+            queries, keys, values, attn_mask=reach, is_causal=causal
+        )
+    if reach is None:
+        reach = torch.ones(length, total, dtype=torch.bool, device=queries.device)
+        reach = reach.tril(total - length)
+    hidden = ~reach
     # Written out where gradients flow: fused backward kernels add in any order, and a target
     # trained twice must be the same target.
     scores = queries @ keys.transpose(-1, -2) * queries.shape[-1] ** -0.5

@@ -6,7 +6,9 @@ through the checkpoint part, its attention through the locking part), loss chunk
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -24,16 +26,35 @@ class Batch:
     """A micro-batch as a target hands it over: input_ids i64 and loss_mask bool [b, S],
     features [b, S, K*h]. Tokens and mask stay on the host, where draft blocks are drawn from
     them: on a GPU that is forty small kernels, each launched while it has nothing else to do.
+
+    Packed rows also have ``starts`` i64 [b, S], on the host: where each token's document begins.
     """
 
     input_ids: Tensor
     loss_mask: Tensor
     features: Tensor
+    starts: Tensor | None = None
+
+    @classmethod
+    def of(cls, rows: Sequence[Tensor], features: Tensor) -> Batch:
+        """The rows that a text gives, two tensors or three, with what the target made of them."""
+        input_ids, loss_mask, *starts = rows
+        return cls(
+            input_ids=input_ids, loss_mask=loss_mask, features=features,
+            starts=starts[0] if starts else None,
+        )  # fmt: skip
 
     @property
     def context(self) -> int:
         """S, tokens per row."""
         return int(self.input_ids.shape[1])
+
+    @property
+    def documents(self) -> int | None:
+        """How many documents lie in packed rows."""
+        if self.starts is None:
+            return None
+        return int((self.starts == torch.arange(self.context)).sum())
 
     def on(self, device: str | torch.device) -> Batch:
         """With features on ``device``, copied in the order of the current stream."""
@@ -43,7 +64,8 @@ class Batch:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Blocks:
     """The draft blocks of one step: anchors i64 and keep bool [b, N], tokens i64 [b, N*B],
-    labels i64 and weights f32 [b, N, B].
+    labels i64 and weights f32 [b, N, B]; for packed rows also ``since`` i64 [b, N], where the
+    document of each anchor begins.
     """
 
     anchors: Tensor
@@ -51,11 +73,27 @@ class Blocks:
     tokens: Tensor
     labels: Tensor
     weights: Tensor
+    since: Tensor | None = None
 
     @property
     def tensors(self) -> tuple[Tensor, ...]:
         """All of them, as ``from_tensors`` takes them."""
-        return self.anchors, self.keep, self.tokens, self.labels, self.weights
+        five = self.anchors, self.keep, self.tokens, self.labels, self.weights
+        return five if self.since is None else (*five, self.since)
+
+    @property
+    def reach(self) -> Tensor | None:
+        """Of packed rows: how many tokens of the context a block sees, f32, mean over all blocks,
+        on the device of these.
+        """
+        if self.since is None:
+            return None
+        return ((self.anchors - self.since) * self.keep).float().mean()
+
+    def planned(self, attention: Attention, context: int, block: int) -> Any:
+        """The mask of these blocks, as the attention part prepares it."""
+        more = () if self.since is None else (self.since,)
+        return attention.plan(self.anchors, self.keep, context, block, *more)
 
     def on(self, device: str | torch.device) -> Blocks:
         """Copies on ``device``."""
@@ -64,8 +102,11 @@ class Blocks:
     @classmethod
     def from_tensors(cls, *tensors: Tensor) -> Blocks:
         """The inverse of ``tensors``."""
-        anchors, keep, tokens, labels, weights = tensors
-        return cls(anchors=anchors, keep=keep, tokens=tokens, labels=labels, weights=weights)
+        anchors, keep, tokens, labels, weights, *since = tensors
+        return cls(
+            anchors=anchors, keep=keep, tokens=tokens, labels=labels, weights=weights,
+            since=since[0] if since else None,
+        )  # fmt: skip
 
 
 def draw_blocks(
@@ -76,12 +117,17 @@ def draw_blocks(
     convention: Convention = GIVEN,
 ) -> Blocks:
     """Fresh draft blocks for ``batch``; the generator is the only source of chance."""
-    anchors, keep = sample_anchors(batch.loss_mask, shape.anchors, generator)
+    starts = batch.starts
+    anchors, keep = sample_anchors(batch.loss_mask, shape.anchors, generator, starts)
     labels, weights = label_slots(
-        batch.input_ids, batch.loss_mask, anchors, keep, shape.block, shape.gamma, convention
-    )
+        batch.input_ids, batch.loss_mask, anchors, keep, shape.block, shape.gamma, convention,
+        starts,
+    )  # fmt: skip
     tokens = draft_tokens(batch.input_ids, anchors, mask_token, shape.block)
-    return Blocks(anchors=anchors, keep=keep, tokens=tokens, labels=labels, weights=weights)
+    return Blocks(
+        anchors=anchors, keep=keep, tokens=tokens, labels=labels, weights=weights,
+        since=None if starts is None else starts.gather(1, anchors),
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -111,7 +157,7 @@ def draft_terms(
     loss, so that it never computes their logits.
     """
     context = features.shape[1]
-    plan = gear.attention.plan(blocks.anchors, blocks.keep, context, drafter.shape.block)
+    plan = blocks.planned(gear.attention, context, drafter.shape.block)
 
     def attend(phase: Phase, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
         key = (tuple(q.shape), tuple(k.shape), torch.is_grad_enabled())

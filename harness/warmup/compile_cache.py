@@ -96,7 +96,8 @@ def _key(plan: Plan | None, names: Mapping[str, str]) -> str:
     device = torch.cuda.get_device_name() if cuda else "cpu"
     parts = sorted((axis, name) for axis, name in names.items() if axis not in WITHOUT_CODE)
     options = plan.kernel_options if plan is not None else ""
-    what = (torch.__version__, device, plan and plan.preset, parts, options)
+    packed = ("packed",) if plan is not None and plan.packed else ()
+    what = (torch.__version__, device, plan and plan.preset, parts, options, *packed)
     return hashlib.blake2b(repr(what).encode(), digest_size=8).hexdigest()
 
 

@@ -8,9 +8,10 @@ first the matrix ceiling of this device in the same run. Features lie in memory,
 ``--table`` runs the three shapes of the published table. ``--loss``, ``--layers``, ``--attention``,
 ``--graphs``, ``--kernel-options`` choose parts (comma-separated lists run every combination), and
 ``--context`` takes a list of row lengths. ``--whole`` adds the optimizer, to be compared with the
-bare step; ``--profile`` adds the kernels that take most of it. ``steady_ms`` is a step when the
-next is launched without waiting for it, ``step_ms`` when each is waited for. A subject that runs
-out of memory says how much it had and wanted.
+bare step; ``--packed TOKENS`` fills rows with documents that long; ``--profile`` adds the kernels
+that take most of it. ``steady_ms`` is a step when the next is launched without waiting for it,
+``step_ms`` when each is waited for. A subject that runs out of memory says how much it had and
+wanted.
 """
 
 from __future__ import annotations
@@ -54,6 +55,7 @@ class Subject:
     options: str
     whole: bool
     profiled: bool
+    packed: int
 
 
 def ceiling(device: str) -> float:
@@ -95,6 +97,7 @@ def drafting(subject: Subject, plan: Plan, recorder: Recorder) -> tuple[Drafting
     workshop = Workshop(subject.knobs, chosen, recorder)
     shared = Shared(workshop=workshop, plan=plan, counters=Counters(recorder))
     device, target = plan.drafter_devices[0], plan.preset.target
+    place = torch.arange(plan.preset.contexts[0]).expand(plan.preset.rows, -1)
     dtype, _ = shared.precision.dtypes(plan.device_type)
     generator = torch.Generator(device).manual_seed(0)
 
@@ -113,6 +116,7 @@ def drafting(subject: Subject, plan: Plan, recorder: Recorder) -> tuple[Drafting
         input_ids=torch.randint(0, target.vocab - 1, (rows, context)),
         loss_mask=torch.ones(rows, context, dtype=torch.bool),
         features=random(rows, context, plan.preset.drafter.captures * target.hidden),
+        starts=place // subject.packed * subject.packed if subject.packed else None,
     )
     again = recomputed(workshop.make("checkpoint"), workshop.make("loss", plan.preset))
     return made, batch, again
@@ -130,26 +134,28 @@ def measure(subject: Subject, device: str) -> dict[str, Any]:
         made, batch, again = drafting(subject, plan, recorder)
         numbers = itertools.count()
 
-        def step() -> None:
+        def step() -> float | None:
             if subject.whole:
-                made.train(batch, next(numbers))
-            else:
-                made._backward(batch, torch.Generator().manual_seed(next(numbers)))
-                made._updates.drop()
+                return made.train(batch, next(numbers)).reach
+            figures = made._backward(batch, torch.Generator().manual_seed(next(numbers)))
+            made._updates.drop()
+            return float(figures[4]) if subject.packed else None
 
         if device.startswith("cuda"):
             torch.cuda.reset_peak_memory_stats(device)
         seconds = sorted(timed(step, device, TIMED))
         pipelined = steady(step, device, TIMED)
         kernels = profile(step) if subject.profiled else {}
+        reach = step()
         recorder.close()
     median, peak = seconds[len(seconds) // 2], peak_flops([device])
-    work = flops.step_flops(preset, context)
-    hard = flops.hardware_flops(preset, context, again)
+    work = flops.step_flops(preset, context, reach)
+    hard = flops.hardware_flops(preset, context, again, reach)
     on_gpu = device.startswith("cuda")
     return {
         "preset": preset.name, "context": context, "anchors": preset.drafter.anchors,
-        "rows": preset.rows, "whole_step": subject.whole, "kernel_options": subject.options,
+        "rows": preset.rows, "packed": subject.packed, "whole_step": subject.whole,
+        "kernel_options": subject.options,
         **{axis: subject.knobs[axis] for axis in ("attention", "layers", "loss", "cudagraphs")},
         "step_ms": median * 1e3, "step_ms_low": seconds[1] * 1e3, "step_ms_high": seconds[-2] * 1e3,
         "steady_ms": pipelined * 1e3, "steady_mfu": work / pipelined / peak if peak else None,
@@ -227,6 +233,7 @@ def subjects(asked: argparse.Namespace) -> Iterator[Subject]:
             options=asked.kernel_options,
             whole=asked.whole,
             profiled=asked.profile,
+            packed=asked.packed,
         )  # fmt: skip
 
 
@@ -242,6 +249,7 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--loss", default="fused_linear_ce")
     parser.add_argument("--graphs", dest="cudagraphs", default="off")
     parser.add_argument("--kernel-options", default="")
+    parser.add_argument("--packed", type=int, default=0, metavar="TOKENS")
     parser.add_argument("--table", action="store_true")
     parser.add_argument("--whole", action="store_true")
     parser.add_argument("--profile", action="store_true")

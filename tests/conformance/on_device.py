@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -36,13 +37,18 @@ PLAIN = {
     **DEFAULT_KNOBS, "attention": "dense", "layers": "plain", "loss": "dense", "precision": "fp32",
 }  # fmt: skip
 
+USUAL: Mapping[str, str] = {}
+
 
 class Slot:
     """A target and a drafter that share a device; batch ``number`` has its own row length."""
 
-    def __init__(self, device: str, knobs: Mapping[str, str], recorder: Recorder) -> None:
+    def __init__(
+        self, device: str, knobs: Mapping[str, str], recorder: Recorder, read: Mapping[str, str]
+    ) -> None:
         chosen = {**PLAIN, **knobs}
         plan = place(PRESET, (device,), targets=1, drafters=1, seed=3, steps=100, freeze=False)
+        plan = replace(plan, **read)
         self.shared = Shared(
             workshop=Workshop(chosen, select(chosen), recorder), plan=plan,
             counters=Counters(recorder),
@@ -73,11 +79,16 @@ class Slot:
 
 
 @contextmanager
-def slot(folder: Path, device: str, **knobs: str) -> Iterator[Slot]:
-    """A slot with the plain parts but for ``knobs``, and nothing compiled yet."""
+def slot(
+    folder: Path, device: str, *, read: Mapping[str, str] = USUAL, **knobs: str
+) -> Iterator[Slot]:
+    """A slot with the plain parts but for ``knobs``, and nothing compiled yet.
+
+    ``read`` replaces the plan's ``data`` and ``documents``.
+    """
     torch._dynamo.reset()
     recorder = Recorder(folder / f"events-{len(list(folder.iterdir()))}.jsonl")
-    made = Slot(device, knobs, recorder)
+    made = Slot(device, knobs, recorder, read)
     try:
         yield made
     finally:

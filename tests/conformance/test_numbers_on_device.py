@@ -12,6 +12,7 @@ import pytest
 from harness.parts import load
 from tests.conformance.folder import names
 from tests.conformance.on_device import DEVICES, apart, slot
+from tests.unit.harness_model.packing import file_of
 
 pytestmark = pytest.mark.slow
 PARTS = [
@@ -97,6 +98,50 @@ def test_a_captured_step_computes_what_a_live_one_does(
         curves = [[made.trained(number) for number in range(10, 18)] for made in (live, graphed)]
     assert curves[1] == pytest.approx(curves[0], rel=allowed)
     assert len(set(curves[1])) == 8
+
+
+@pytest.fixture
+def packed(tmp_path: Path) -> dict[str, str]:
+    """A file of documents much shorter than a row, and some longer."""
+    lengths = (90, 14, 5, 410, 33, 120, 61, 200, 3, 77)
+    return {"data": str(file_of(tmp_path, lengths)), "documents": "packed"}
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("name", [name for axis, name in PARTS if axis == "attention"])
+def test_fp32_gradients_of_packed_rows_are_the_plain_ones(
+    tmp_path: Path, packed: dict[str, str], name: str
+) -> None:
+    """On the CPU, tests/unit/harness_model/test_packed_leaks.py compares them."""
+    device = "cuda:0"
+    with (
+        slot(tmp_path, device, read=packed) as plain,
+        slot(tmp_path, device, read=packed, attention=name) as other,
+    ):
+        for number in range(3):
+            wanted, got = plain.gradients(number), other.gradients(number)
+            assert max(map(apart, got, wanted)) < EXACT
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("precision", ["fp32", "bf16_masters"])
+def test_a_captured_step_of_packed_rows_computes_what_a_live_one_does(
+    tmp_path: Path, packed: dict[str, str], precision: str
+) -> None:
+    """Borders change with every batch; a replay must read those of its own."""
+    parts = {
+        "precision": precision, "attention": "flex_isolated", "layers": "compiled",
+        "loss": "fused_linear_ce",
+    }  # fmt: skip
+    allowed = EXACT if precision == "fp32" else BF16_EXTRA
+    with (
+        slot(tmp_path, "cuda:0", read=packed, **parts) as live,
+        slot(tmp_path, "cuda:0", read=packed, **parts, cudagraphs="manual") as graphed,
+    ):
+        for number in range(10):
+            wanted, got = live.gradients(number), graphed.gradients(number)
+            assert max(map(apart, got, wanted)) < allowed, f"batch {number}"
+        assert len(graphed.drafting._method.graphs._recordings) == 2  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("device", DEVICES)

@@ -117,7 +117,7 @@ def hidden_of(
     drafter: Drafter, borrowed: Borrowed, batch: Batch, blocks: Blocks, attention: Attention
 ) -> Tensor:
     """Training's view: all blocks at once, under the attention part's mask."""
-    plan = attention.plan(blocks.anchors, blocks.keep, batch.context, drafter.shape.block)
+    plan = blocks.planned(attention, batch.context, drafter.shape.block)
 
     def attend(phase: Phase, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
         return attention.attend(q, k, v, plan)

@@ -6,13 +6,16 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from harness.devices import place
 from harness.parts import load
-from harness.warmup.compile_cache import CompileCache
+from harness.recipes.tiny import preset as tiny
+from harness.warmup.compile_cache import CompileCache, _key
 
 ROOT = Path(__file__).parents[3]
 CHILD = "tests.unit.harness_model.compile_cache_child"
@@ -33,6 +36,14 @@ def child(folder: Path, name: str) -> dict[str, Any]:
     assert ran.returncode == 0, ran.stderr
     found: dict[str, Any] = json.loads(ran.stdout.splitlines()[-1])
     return found
+
+
+def test_packed_rows_have_a_file_of_their_own() -> None:
+    """Their masks are other kernels; whose documents they are changes nothing of them."""
+    plan = place(tiny, ("cpu",), targets=1, drafters=1, seed=0, steps=1, freeze=False)
+    kinds = ("joined", "apart", "7", "packed", "packed:7")
+    keys = [_key(replace(plan, documents=how), {}) for how in kinds]
+    assert keys[0] == keys[1] == keys[2] != keys[3] == keys[4]
 
 
 @pytest.mark.slow

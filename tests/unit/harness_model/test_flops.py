@@ -1,15 +1,20 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
 from harness.config import DrafterShape, TargetShape
-from harness.flops import draft_flops, feature_flops, step_flops
+from harness.flops import Recomputed, draft_flops, feature_flops, hardware_flops, step_flops
 from harness.model.drafter import build_drafter
+from harness.model.mask import dense_mask
 from harness.model.target import Target
+from harness.model.training import Batch, draw_blocks
 from harness.recipes.tiny import preset as tiny
+from tests.unit.harness_model.packing import starts_of
 from tests.unit.harness_model.rig import batch_of, terms_loss
 
 TOLERANCE = 0.001
@@ -65,6 +70,29 @@ def test_paper_shapes(
     row = draft_flops(qwen(hidden, intermediate), shape, context=context)
     slot_zero = 2 * row.head / 15
     assert (row.forward + row.backward + slot_zero) / 1e12 == pytest.approx(tera, abs=0.06)
+
+
+def test_packed_rows_count_the_pairs_between_borders() -> None:
+    generator, context = torch.Generator().manual_seed(0), 96
+    starts = starts_of([[96], [50, 46], [7] * 13 + [5]])
+    ids = torch.randint(0, 60, starts.shape, generator=generator)
+    rows = (ids, torch.ones_like(ids, dtype=torch.bool), starts)
+    features = torch.zeros(3, context, 2 * tiny.target.hidden)
+    batch = Batch.of(rows, features)
+    blocks = draw_blocks(batch, replace(tiny.drafter, anchors=90), 63, generator)
+    assert blocks.since is not None and blocks.reach is not None
+    assert blocks.keep[0].all() and not blocks.keep[2].all(), "some are not used"
+    mask = dense_mask(blocks.anchors, blocks.keep, context, 8, blocks.since)[:, :, :context]
+    assert float(blocks.reach) == pytest.approx(mask.float().sum(-1).mean().item())
+    assert batch.documents == 1 + 2 + 14
+
+    plain, packed = step_flops(tiny, context), step_flops(tiny, context, float(blocks.reach))
+    hidden = 48 - float(blocks.reach)  # per draft slot, of the mean of one document
+    per_key = 4 * tiny.target.heads * tiny.target.head_dim * tiny.slots_per_row
+    assert plain - packed == pytest.approx(tiny.rows * 3.5 * per_key * hidden)
+    again = Recomputed(layers=True)
+    extra = hardware_flops(tiny, context, again) - hardware_flops(tiny, context, again, 0.0)
+    assert extra == pytest.approx(tiny.rows * 4.5 * per_key * 48)
 
 
 def test_a_step_is_all_rows_forward_and_backward() -> None:

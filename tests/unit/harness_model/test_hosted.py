@@ -15,7 +15,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from harness.hosted import Hosted, NoModel, shape_of
+from harness.hosted import Hosted, NoModel, alike, shape_of
+from tests.unit.harness_model.packing import starts_of
 
 CONFIG = SimpleNamespace(
     num_hidden_layers=6, hidden_size=8, intermediate_size=16, num_attention_heads=2,
@@ -111,3 +112,45 @@ def test_a_real_model_of_transformers(tmp_path: Path) -> None:
         states = model(input_ids=TOKENS, output_hidden_states=True).hidden_states
     wanted = torch.cat([states[index + 1] for index in hosted.captured], dim=-1)
     torch.testing.assert_close(hosted.features(TOKENS), wanted)
+
+
+class Remembering(nn.Module):  # type: ignore[misc]
+    """A layer whose output depends on every earlier token, and on where a token stands."""
+
+    def forward(self, hidden: Tensor) -> Tensor:
+        place = torch.arange(1, hidden.shape[1] + 1)[:, None]
+        return hidden.cumsum(dim=1) / place + 0.01 * place
+
+
+def test_documents_of_packed_rows_go_through_as_rows_of_their_own(stand_in: Model) -> None:
+    """So what a model makes of positions and borders does not matter."""
+    stand_in.model.layers = nn.ModuleList(Remembering() for _ in range(6))
+    hosted = Hosted(Path("anywhere"), 2, "cpu", torch.float32)
+    lengths = [[1, 5, 2, 8, 3, 1], [20], [16, 4]]
+    starts = starts_of(lengths)
+    ids = torch.randint(0, 32, starts.shape, generator=torch.Generator().manual_seed(0))
+    packed = hosted.features(ids, starts)
+    assert packed.shape == (3, 20, 16)
+    for row in range(3):
+        for begin in starts[row].unique().tolist():
+            mine = starts[row] == begin
+            alone = hosted.features(ids[row : row + 1, mine])[0]
+            torch.testing.assert_close(packed[row, mine], alone)
+    joined = hosted.features(ids)
+    assert torch.equal(joined[1], packed[1]) and not torch.allclose(joined[0], packed[0])
+
+
+def test_documents_are_read_with_those_of_about_their_length() -> None:
+    lengths = [[1, 5, 2, 8, 3, 1], [20], [16, 4]]
+    groups = list(alike(starts_of(lengths)))
+    assert [places.shape for places, _ in groups] == [
+        (2, 1),
+        (1, 2),
+        (2, 4),
+        (2, 8),
+        (1, 16),
+        (1, 20),
+    ]
+    real = torch.cat([places[kept] for places, kept in groups])
+    assert real.sort().values.tolist() == list(range(60)), "every token once"
+    assert sum(places.numel() for places, _ in groups) < 2 * 60

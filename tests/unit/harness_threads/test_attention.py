@@ -40,7 +40,7 @@ def built(name: str, counters: Counters, drafter: int = 0) -> Attention:
     return live
 
 
-def step(attention: Attention, context: int, seed: int) -> Tensor:
+def step(attention: Attention, context: int, seed: int, *since: Tensor) -> Tensor:
     """One forward and backward on fresh anchors; the gradient of the queries."""
     generator = torch.Generator().manual_seed(seed)
     anchors = torch.randint(1, context - 1, (ROWS, ANCHORS), generator=generator).sort().values
@@ -48,7 +48,8 @@ def step(attention: Attention, context: int, seed: int) -> Tensor:
     slots = ANCHORS * BLOCK
     q = torch.randn(ROWS, 4, slots, 16, generator=generator, requires_grad=True)
     k, v = (torch.randn(ROWS, 2, context + slots, 16, generator=generator) for _ in range(2))
-    attention.attend(q, k, v, attention.plan(anchors, keep, context, BLOCK)).sum().backward()
+    plan = attention.plan(anchors, keep, context, BLOCK, *since)
+    attention.attend(q, k, v, plan).sum().backward()
     assert q.grad is not None
     return q.grad
 
@@ -62,6 +63,16 @@ def test_new_batches_of_known_shapes_do_not_recompile(counters: Counters) -> Non
         seen.append(compiles.here)
     assert seen == [1, 1, 2, 2, 2]
     assert counters.dense.by_name() == {}
+
+
+def test_new_borders_do_not_recompile(counters: Counters) -> None:
+    compiles = count_compiles(counters)
+    attention = built("flex", counters)
+    seen = []
+    for context, seed in ((32, 0), (32, 1), (48, 2), (48, 3), (32, 4)):
+        step(attention, context, seed, torch.full((ROWS, ANCHORS), seed))
+        seen.append(compiles.here)
+    assert seen == [1, 1, 2, 2, 2]
 
 
 def test_drafters_share_what_was_compiled(counters: Counters) -> None:

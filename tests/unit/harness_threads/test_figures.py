@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from harness import flops
@@ -64,6 +66,14 @@ def test_rates_of_one_drafter() -> None:
     assert one.rows_per_s == preset.rows / 0.5
     assert one.context_tokens_per_s == preset.rows * 64 / 0.5
     assert one.tflops == pytest.approx(flops.step_flops(preset, 64) / 0.5 / 1e12)
+
+
+def test_packed_steps_count_what_their_blocks_saw() -> None:
+    turns = [replace(one, reach=5.0) for one in drafter(0)]
+    found, whole = summarise(plan("cpu"), [turns]), summarise(plan("cpu"), [drafter(0)])
+    assert found.tflops == pytest.approx(flops.step_flops(preset, 64, 5.0) / 0.5 / 1e12)
+    assert found.tflops < whole.tflops
+    assert found.draft_slots_per_s == whole.draft_slots_per_s
 
 
 def test_drafters_side_by_side_add_up_and_those_that_died_do_not_count() -> None:
