@@ -100,12 +100,13 @@ def run_sweep(
         store.link(run, stored)
 
     curves = {digest: curve.from_plain(stored.payload) for digest, stored in present.items()}
-    for one in _missing(references, present):
-        # One after the other: the first prepares what all trials share, such as a trained target.
-        for done in conclude((one,), None, corridor):
+    missing = _missing(references, present)
+    # The first by itself: it prepares what all trials share, such as a trained target.
+    for group in (missing[:1], missing[1:]):
+        for done in conclude(group, None, corridor):
             store.append(run, **_row(done))
-            curves[one.digest] = done.curve
-            for text in done.told if one is references[0] else ():
+            curves[done.judged.trial.digest] = done.curve
+            for text in done.told if done.judged.trial == references[0] else ():
                 corridor.progress.note(text)
     of = References(curves)
     for problem in of.problems(trials) if corridor.stopping.level is Level.RUN else ():

@@ -27,6 +27,7 @@ class Plain:
         self._stream, self._clock = stream, clock
         self._board = Board()
         self._names: tuple[str, ...] = ()
+        self._own: tuple[str, ...] = ()
         self._last = 0.0
 
     def __enter__(self) -> Plain:
@@ -43,6 +44,7 @@ class Plain:
     def planned(self, trials: Sequence[Trial], known: Mapping[str, Outcome]) -> None:
         self._board.planned(trials, known, self._clock())
         self._names = grid.varied({}, [cell.knobs for cell in self._board.cells.values()])
+        self._own = grid.varied({}, [t.knobs for t in trials if grid.reference(t.knobs)])
         cells = words.count(len(self._board.cells), "cell")
         self._say(f"{words.count(len(trials), 'trial')} in {cells}, {len(known)} already stored")
 
@@ -52,7 +54,8 @@ class Plain:
     def ended(self, trial: Trial, outcome: Outcome) -> None:
         cell = self._board.ended(trial, outcome, self._clock())
         if cell is None:
-            self._say(f"reference {trial.repeat}: {outcome.verdict.value}")
+            which = ", ".join(filter(None, (str(trial.repeat), named(trial.knobs, self._own))))
+            self._say(f"reference {which}: {outcome.verdict.value}")
         elif cell.complete:
             self._say(f"{self._verdicts(cell)}  {named(cell.knobs, self._names)}")
         elif self._clock() - self._last >= SIGN_OF_LIFE_S:

@@ -72,6 +72,7 @@ class Page:
     alike: tuple[Alike, ...]
     stuck: tuple[Stuck, ...]
     references: tuple[TrialRow, ...]
+    """Those that did not end clean come first."""
     points: tuple[tuple[str, Point], ...]
     pace: Pace
     versions: Versions
@@ -86,6 +87,11 @@ class Page:
     def shares(self) -> dict[str, int]:
         """The totals by name, as the strip wants them."""
         return {verdict.value: number for verdict, number in self.totals}
+
+
+def _references(document: SweepDocument) -> tuple[TrialRow, ...]:
+    found = [trial for trial in document.trials if grid.reference(trial.knobs)]
+    return tuple(sorted(found, key=lambda trial: trial.verdict is Verdict.CLEAN))
 
 
 def page(document: SweepDocument, exhibits: Exhibits) -> Page:
@@ -106,7 +112,7 @@ def page(document: SweepDocument, exhibits: Exhibits) -> Page:
         cards=cards,
         alike=alike[:ALIKE],
         stuck=hung,
-        references=tuple(trial for trial in document.trials if grid.reference(trial.knobs)),
+        references=_references(document),
         points=placed,
         pace=pace(document),
         versions=versions(exhibits.hazards, document.findings),

@@ -100,6 +100,20 @@ def test_references_are_counted_apart() -> None:
     assert (board.references, board.totals) == ({"CLEAN": 1}, {})
 
 
+def test_references_are_told_by_what_sets_them_apart() -> None:
+    stream = io.StringIO()
+    progress = Plain(stream)
+    kinds = [{**REFERENCE_KNOBS, "attention": name} for name in ("dense", "flex")]
+    trials = [Trial(target="a:b", knobs=knobs, repeat=n) for knobs in kinds for n in range(2)]
+    progress.planned([*trials, *plan()[2:]], {})
+    for trial in trials:
+        progress.ended(trial, outcome())
+    told = [line.rpartition(": ")[0] for line in stream.getvalue().splitlines()[1:]]
+    assert told == [
+        f"fxrace: reference {n}, attention={a}" for a in ("dense", "flex") for n in (0, 1)
+    ]
+
+
 def test_time_left_follows_the_rate() -> None:
     board, trials = Board(), plan()
     board.planned(trials, {}, 0.0)
