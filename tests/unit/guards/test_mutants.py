@@ -115,7 +115,7 @@ MUTANTS = (
     Mutant(
         name="the owner does not lock compiles", file="one_owner",
         line='        lambda: layered(convert, "compile_lock", lock),\n',
-        other='        lambda: layered(convert, "input_codes", lock),\n',
+        other='        lambda: lock(Layer(inner=__import__("threading").RLock())) and (lambda: None),\n',
         noticed_by="traces_at_once", guards=("one_owner",), module="owner_scenarios",
     ),
     Mutant(
