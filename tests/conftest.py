@@ -1,4 +1,8 @@
-"""Settings for all tests: one derandomised Hypothesis profile, and the reason for a skipped GPU."""
+"""Settings for all tests: one derandomised Hypothesis profile, the order, and skips without a GPU.
+
+The order is for a run on several workers, each of which takes file after file: files that hold a
+slow test come first, or one of them would be run alone at the end.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +17,8 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: item.path not in slow)
     marked = [item for item in items if item.get_closest_marker("gpu")]
     if not marked:
         return
