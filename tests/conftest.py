@@ -6,6 +6,7 @@ slow test come first, or one of them would be run alone at the end.
 
 from __future__ import annotations
 
+import gc
 import os
 
 import pytest
@@ -27,3 +28,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     if not torch.cuda.is_available():
         for item in marked:
             item.add_marker(pytest.mark.skip(reason="needs a CUDA device; torch sees none"))
+
+
+def pytest_collection_finish() -> None:
+    """What is here now stays: looking for garbage in it would copy it in every fork of a test."""
+    gc.collect()
+    gc.freeze()
