@@ -1,13 +1,15 @@
 """Settings for all tests: one derandomised Hypothesis profile, the order, and skips without a GPU.
 
 The order is for a run on several workers, each of which takes file after file: files that hold a
-slow test come first, or one of them would be run alone at the end.
+slow test come first, or one of them would be run alone at the end. ``-n auto`` means one worker
+more than processors, because tests often wait: for a process to start, or a limit to pass.
 """
 
 from __future__ import annotations
 
 import gc
 import os
+from collections.abc import Generator
 
 import pytest
 from hypothesis import settings
@@ -15,6 +17,11 @@ from hypothesis import settings
 settings.register_profile("ci", derandomize=True, deadline=None)
 settings.load_profile("ci")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+
+@pytest.hookimpl(wrapper=True, optionalhook=True)
+def pytest_xdist_auto_num_workers() -> Generator[None, int, int]:
+    return (yield) + 1
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
