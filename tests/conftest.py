@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -41,3 +42,13 @@ def pytest_collection_finish() -> None:
     """What is here now stays: looking for garbage in it would copy it in every fork of a test."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture(autouse=True, scope="session")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Where trained targets are kept: one folder for all workers, and for what tests start."""
+    base = tmp_path_factory.getbasetemp()
+    shared = base.parent if base.name.startswith("popen-") else base
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("FXRACE_CACHE", str(shared / "targets"))
+        yield shared / "targets"
