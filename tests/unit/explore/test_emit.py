@@ -162,7 +162,7 @@ def difference(**more: object) -> dict[str, object]:
 
 @pytest.fixture(scope="module")
 def forks() -> Iterator[ScriptForks]:
-    """``verify.offered`` is shown with interpreters of its own; the scripts here run in forks."""
+    """Scripts are offered after a run in an interpreter of its own; all others here take forks."""
     with ScriptForks(Path(sys.executable)) as found:
         if not found.usable:
             pytest.skip("this interpreter has threads after importing torch, so no fork of it")
@@ -235,11 +235,14 @@ def test_it_reproduces_at_its_stops_and_not_elsewhere(
 
 
 @pytest.mark.slow
-def test_it_is_offered_only_with_what_was_seen_of_it() -> None:
+def test_it_is_offered_only_with_what_was_seen_of_it(tmp_path: Path, forks: ScriptForks) -> None:
+    def quickly(text: str) -> bool:
+        return exit_of(text, tmp_path, forks) == verify.REPRODUCED
+
     collision = of_difference(
         difference(b="module_call", point="torch/fx/_symbolic_trace.py:Tracer.call_module")
     )
-    found = verify.offered(collision, times=3)
+    found = verify.offered(collision, times=3, quickly=quickly)
     assert found is not None
     assert (found.k, found.n) == (3, 3)
     assert "Reproduced 3/3 on torch " in found.text
