@@ -6,13 +6,15 @@ import json
 import os
 import signal
 import subprocess
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.acceptance.sweeping import arguments, environment, fxrace
+from tests.acceptance.sweeping import Ran, arguments, environment, fxrace
 
 pytestmark = pytest.mark.slow
 
@@ -67,11 +69,23 @@ def written(folder: Path, text: str) -> str:
     return "program.py"
 
 
+@pytest.fixture(scope="module")
+def racy(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], tuple[Ran, Path]]:
+    """Name -> how its racy program ended, and in which folder; each is run once."""
+
+    @cache
+    def ran(name: str) -> tuple[Ran, Path]:
+        folder, program = tmp_path_factory.mktemp(name), str(PROGRAMS / f"{name}_racy.py")
+        return fxrace("run", "--timeout", "120", "--", program, cwd=folder), folder
+
+    return ran
+
+
 @pytest.mark.parametrize("name", NAMED)
-def test_a_racy_program_is_named(name: str, tmp_path: Path) -> None:
-    ran = fxrace("run", "--timeout", "120", "--", str(PROGRAMS / f"{name}_racy.py"), cwd=tmp_path)
+def test_a_racy_program_is_named(name: str, racy: Callable[[str], tuple[Ran, Path]]) -> None:
+    ran, folder = racy(name)
     assert ran.status == 66, ran.stderr
-    wanted, found = NAMED[name], of_run(tmp_path)["findings"]
+    wanted, found = NAMED[name], of_run(folder)["findings"]
     (hit,) = [f for f in found if (f["pattern"], f["state"]) == (wanted.pattern, wanted.state)]
     assert hit["hazard"] == wanted.hazard
     assert hit["tier"] in ("T0", "T1")
@@ -110,8 +124,10 @@ for size in range(2, 14): model(torch.ones(size))
     assert "uncatalogued" in ran.stderr
 
 
-def test_the_tracing_thread_is_shown_beside_the_crashing_one(tmp_path: Path) -> None:
-    ran = fxrace("run", "--", str(PROGRAMS / "server_racy.py"), cwd=tmp_path)
+def test_the_tracing_thread_is_shown_beside_the_crashing_one(
+    racy: Callable[[str], tuple[Ran, Path]],
+) -> None:
+    ran, _ = racy("server")
     said = ran.stderr
     assert "request failed" in ran.stdout
     assert said.index("compile_wrapper") < said.index("thread loader") < said.index("create_node")

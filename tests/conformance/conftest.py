@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from tests.unit.harness_model.conftest import cache, one_thread, target
+from tests.unit.harness_model.conftest import one_thread, target
 
-__all__ = ["cache", "one_thread", "target"]
+__all__ = ["one_thread", "target"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -37,13 +37,12 @@ def cases() -> list[object]:
 Run = Callable[..., ScriptRun]
 
 
-@pytest.fixture(scope="module")
-def fork() -> Iterator[Run]:
-    with ScriptForks(Path(sys.executable)) as forks:
-        forking = partial(ran, forks.run)
-        yield lambda hazard, *words: (forking if forks.usable and hazard.device == "cpu" else run)(
-            hazard, *words
-        )
+@pytest.fixture
+def fork(forks: ScriptForks) -> Run:
+    forking = partial(ran, forks.run)
+    return lambda hazard, *words: (forking if forks.usable and hazard.device == "cpu" else run)(
+        hazard, *words
+    )
 
 
 def ran(runner: Callable[..., ScriptEnd], hazard: Hazard, *arguments: str) -> ScriptRun:

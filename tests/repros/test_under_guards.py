@@ -6,8 +6,6 @@ In forks, as ``test_scripts.py`` runs them without a guard, where the same twins
 from __future__ import annotations
 
 import importlib.metadata
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -47,17 +45,11 @@ runpy.run_path({script!r}, run_name="__main__")
 """
 
 
-@pytest.fixture(scope="module")
-def forks() -> Iterator[ScriptForks]:
-    with ScriptForks(Path(sys.executable)) as found:
-        if not found.usable:
-            pytest.skip("this interpreter has threads after importing torch, so no fork of it")
-        yield found
-
-
 @pytest.mark.parametrize(("guard", "slug"), CLAIMS)
 def test_a_claim_holds(guard: str, slug: str, forks: ScriptForks, tmp_path: Path) -> None:
     hazard = CPU[slug]
+    if not forks.usable:
+        pytest.skip("this interpreter has threads after importing torch, so no fork of it")
     if not release(hazard.since) <= NOW < release(hazard.fixed_in or "99"):
         pytest.skip(f"torch {TORCH} does not have it: clean would say nothing")
     under = tmp_path / f"{slug}.py"

@@ -20,6 +20,8 @@ import fxrace.testing.session  # noqa: F401
 
 ROOT = Path(__file__).parents[3]
 REPORT, PLUGIN = "report.json", "fxrace.pytest_plugin"
+#: For a file with many tests to explore: each would import it in forks of its own.
+WITH_TORCH = "import torch\n"
 COUNTER = '''
 import threading
 import pytest

@@ -16,7 +16,7 @@ from typing import Any
 import psutil
 import pytest
 
-from tests.acceptance.plugin.running import COUNTER, ROOT, became, plugin, ran
+from tests.acceptance.plugin.running import COUNTER, ROOT, WITH_TORCH, became, plugin, ran
 
 pytest_plugins = "pytester"
 pytestmark = pytest.mark.slow
@@ -43,8 +43,8 @@ def test_a_rerun_plays_the_schedule_that_failed(pytester: pytest.Pytester) -> No
 def test_async_tests_stay_async(pytester: pytest.Pytester) -> None:
     pytest.importorskip("pytest_asyncio")
     pytester.makepyfile(
-        test_it=COUNTER + "\n\n@pytest.mark.asyncio\n@pytest.mark.fxrace(schedules=20)\n"
-        "@pytest.mark.parametrize('kind', [Counter, Safe])\n"
+        test_it=WITH_TORCH + COUNTER + "\n\n@pytest.mark.asyncio\n"
+        "@pytest.mark.fxrace(schedules=20)\n@pytest.mark.parametrize('kind', [Counter, Safe])\n"
         "async def test_it(kind, _made={}):\n    _made.setdefault(kind, kind()).add()\n"
     )
     _, document = ran(pytester, "--fxrace=explore", own_process=True)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.plugin.running import COUNTER, became, ran
+from tests.acceptance.plugin.running import COUNTER, WITH_TORCH, became, ran
 
 pytest_plugins = "pytester"
 pytestmark = pytest.mark.slow
@@ -66,7 +66,7 @@ def test_left_alone(counter):
     counter.add()
 
 
-@pytest.mark.fxrace
+@pytest.mark.fxrace(schedules=20)
 @pytest.mark.parametrize("kind", [Counter, Safe])
 class TestClass:
     def test_method(self, kind, _made={}):
@@ -153,7 +153,7 @@ def told(document: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_every_kind_of_test_alone_and_on_two_workers(pytester: pytest.Pytester) -> None:
-    pytester.makepyfile(test_it=COUNTER + TESTS)
+    pytester.makepyfile(test_it=WITH_TORCH + COUNTER + TESTS)
     result, document = ran(pytester, "--fxrace=explore")
     assert became(document) == EXPECTED
     result.assert_outcomes(passed=7, failed=8, skipped=1)

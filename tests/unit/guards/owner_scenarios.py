@@ -17,6 +17,7 @@ from tests.unit.guards.pieces import Symptoms, bad
 
 def traces_at_once() -> Symptoms:
     """B's trace must not begin while A traces. A spins: an owner that waits would let B in."""
+    torch.compile(lambda x: x + 2, backend="eager")(torch.ones(3))  # what the first one does once
     state = {"go": False, "inside": False, "met": False}
     began = threading.Event()
 
@@ -37,7 +38,7 @@ def traces_at_once() -> Symptoms:
     assert began.wait(60)
     compiled = torch.compile(lambda x: look(x) + 1, backend="eager")
     early = [beside(lambda: torch.fx.symbolic_trace(look), 0.7)]
-    early.append(beside(lambda: compiled(torch.ones(3)), 0.7))
+    early.append(beside(lambda: compiled(torch.ones(3)), 2))
     state["go"] = True
     a.join(60)
     return [] if early == ["waits", "waits"] else [f"others trace meanwhile: {early}"]
@@ -125,7 +126,7 @@ def held_in(
         a = threading.Thread(target=lambda: results.append(beside(work)), daemon=True)
         a.start()
         assert began.wait(60)
-        early = beside(other, 5)
+        early = beside(other, 3)
         state["go"] = True
         a.join(60)
         return early, beside(other), results[0]

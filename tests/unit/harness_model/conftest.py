@@ -23,16 +23,9 @@ def one_thread() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    base = tmp_path_factory.getbasetemp()
-    shared = base.parent if base.name.startswith("popen-") else base
-    return shared / "targets"
-
-
-@pytest.fixture(scope="session")
-def target(cache: Path, one_thread: None) -> Target:
+def target(kept: Path, one_thread: None) -> Target:
     """tiny's target, trained."""
-    return load_target(tiny, "cpu", cache)
+    return load_target(tiny, "cpu", kept)
 
 
 @pytest.fixture(scope="session")

@@ -1,15 +1,19 @@
-"""The same experiments in a torch whose fault is taken out, or put in: they say the opposite."""
+"""The same experiments in a torch whose fault is taken out, or put in: they say the opposite.
+
+In forks of a process that has torch and has done nothing with it, as ``fxrace claims`` runs them.
+"""
 
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from fxrace.launch.script_forks import ScriptForks
 from fxrace.probe.claims import known
 from fxrace.records.claims import Answer
 
@@ -62,6 +66,7 @@ checkpoint._CheckpointFrame.__init__ = keeping
 MEASURE = """
 import json, sys, warnings
 warnings.simplefilter("ignore")
+sys.path.insert(0, {root!r})
 from fxrace.probe.claims import known
 from fxrace.probe.claims._bench import bench_on
 import torch._dynamo.trace_rules as rules
@@ -73,32 +78,45 @@ import os; os._exit(0)
 """
 
 
-def answer(claim: str, experiment: str, mutation: str) -> Answer:
+Ask = Callable[[str, str, str], Answer]
+
+
+@pytest.fixture(scope="module")
+def forks() -> Iterator[ScriptForks]:
+    with ScriptForks(Path(sys.executable)) as found:
+        assert found.usable
+        yield found
+
+
+@pytest.fixture
+def answer(forks: ScriptForks, tmp_path: Path) -> Ask:
     """What the experiment says in a fresh process with the mutation applied first."""
-    ran = subprocess.run(
-        [sys.executable, "-c", mutation + MEASURE, claim, experiment], cwd=ROOT,
-        capture_output=True, text=True, timeout=120,
-    )  # fmt: skip
-    lines = [line for line in ran.stdout.splitlines() if line.startswith("VALUES ")]
-    assert lines, ran.stderr
-    values: dict[str, Any] = json.loads(lines[0].partition(" ")[2])
-    return known()[claim].experiment(experiment).rule(values).answer
+
+    def asked(claim: str, experiment: str, mutation: str) -> Answer:
+        script = tmp_path / "measure.py"
+        script.write_text(mutation + MEASURE.format(root=str(ROOT)))
+        end = forks.run(script, claim, experiment, timeout_s=120, give_up=lambda: False)
+        assert end.line.startswith("VALUES "), end.error
+        values: dict[str, Any] = json.loads(end.line.partition(" ")[2])
+        return known()[claim].experiment(experiment).rule(values).answer
+
+    return asked
 
 
 @pytest.mark.skipif(
     torch.__version__.startswith(("2.14", "2.15")), reason="the flag is per thread already"
 )
 @pytest.mark.parametrize(("claim", "experiment"), [("C6", "flag"), ("C7", "trace-call")])
-def test_a_flag_of_its_own_per_thread(claim: str, experiment: str) -> None:
+def test_a_flag_of_its_own_per_thread(claim: str, experiment: str, answer: Ask) -> None:
     assert answer(claim, experiment, "") is Answer.TRUE
     assert answer(claim, experiment, PER_THREAD_FLAG) is Answer.FALSE
 
 
-def test_a_checkpoint_that_traces() -> None:
+def test_a_checkpoint_that_traces(answer: Ask) -> None:
     assert answer("C4", "alone", "") is Answer.FALSE
     assert answer("C4", "alone", TRACING_CHECKPOINT) is Answer.TRUE
 
 
-def test_a_recompute_that_is_not_let_go() -> None:
+def test_a_recompute_that_is_not_let_go(answer: Ask) -> None:
     assert answer("C9", "loss", "") is Answer.FALSE
     assert answer("C9", "loss", KEEPING_CHECKPOINT) is Answer.TRUE

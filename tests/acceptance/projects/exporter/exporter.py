@@ -3,6 +3,7 @@
 from contextlib import nullcontext
 
 import torch
+import torch._dynamo  # or the first export does it
 
 
 class Exporter:

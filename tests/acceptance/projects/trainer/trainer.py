@@ -4,6 +4,7 @@ import threading
 from contextlib import nullcontext
 
 import torch
+import torch._dynamo  # or the first make_fx does it
 from torch.fx.experimental.proxy_tensor import make_fx
 
 capturing = nullcontext()
