@@ -1,12 +1,14 @@
 """Everything on the main thread, drafters in turn: the reference that no race can touch.
 
 The same targets, drafters and steps as with threads, on the same batches. What differs from it
-differs because of threads.
+differs because of threads. Dynamo's recompile limit does not hold here: lengths x devices may be more
+than it lets through, and a reference that ran dense would be of other kernels than its trials.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from functools import partial
 from typing import TypeVar
 
@@ -20,6 +22,8 @@ from harness.meeting import add_up
 from harness.roles import Trainer
 
 T = TypeVar("T")
+LIMIT = 256
+"""What Dynamo allows of one code in all, whatever its caches."""
 
 
 class Oracle:
@@ -31,6 +35,10 @@ class Oracle:
 
     def run(self) -> None:
         """Warm up and train. Failures of drafters are recorded, those of targets raised."""
+        with _limitless():
+            self._train()
+
+    def _train(self) -> None:
         every = self._all
         contexts = every.plan.preset.contexts
         every.recorder.emit("phase", name="warmup")
@@ -90,6 +98,14 @@ class Oracle:
             self._failed.add(trainer.drafter)
             self._all.failures.record(trainer.name, error)
             return None
+
+
+def _limitless() -> AbstractContextManager[None]:
+    from torch._dynamo import config
+
+    name = "recompile_limit" if hasattr(config, "recompile_limit") else "cache_size_limit"
+    found: AbstractContextManager[None] = config.patch({name: LIMIT})
+    return found
 
 
 part = Part(build=Oracle)

@@ -61,6 +61,17 @@ def test_threads_compute_what_the_oracle_computes(tmp_path: Path, targets: int) 
     assert "raised" not in kinds(oracle) | kinds(threads)
 
 
+@pytest.mark.parametrize("limit", [256, 1])
+def test_the_oracle_never_runs_dense_for_want_of_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: int
+) -> None:
+    """A reference of other kernels than its trials' would be none. The limit is what keeps it."""
+    monkeypatch.setattr("harness.execution.oracle.LIMIT", limit)
+    trace = run_trial(tmp_path, {**DENSE, "attention": "flex", "execution": "oracle"})
+    (told,) = trace.of("attention")
+    assert any(told.data["dense"].values()) is (limit == 1)
+
+
 def test_flex_in_threads_computes_what_the_dense_oracle_computes(tmp_path: Path) -> None:
     oracle = run_trial(tmp_path, {**DENSE, "execution": "oracle"})
     threads = run_trial(tmp_path, {"attention": "flex", "locking": "whole_step"})
