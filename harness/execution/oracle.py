@@ -1,8 +1,8 @@
 """Everything on the main thread, drafters in turn: the reference that no race can touch.
 
 The same targets, drafters and steps as with threads, on the same batches. What differs from it
-differs because of threads. Dynamo's recompile limit does not hold here: lengths x devices may be more
-than it lets through, and a reference that ran dense would be of other kernels than its trials.
+differs because of threads. Dynamo's recompile limit does not hold here: lengths x devices may be
+more than it lets through, and a reference that ran dense would be of other kernels than its trials.
 """
 
 from __future__ import annotations
