@@ -49,10 +49,10 @@ class Slot:
         chosen = {**PLAIN, **knobs}
         plan = place(PRESET, (device,), targets=1, drafters=1, seed=3, steps=100, freeze=False)
         plan = replace(plan, **read)
+        self.counters = Counters(recorder)
         self.shared = Shared(
-            workshop=Workshop(chosen, select(chosen), recorder), plan=plan,
-            counters=Counters(recorder),
-        )  # fmt: skip
+            workshop=Workshop(chosen, select(chosen), recorder), plan=plan, counters=self.counters
+        )
         self.target = self.shared.targets([device])[device]
         self.drafting: Drafting
         _, self.drafting = self.shared.drafting(0, self.target.borrowed)
@@ -93,6 +93,7 @@ def slot(
         yield made
     finally:
         made.shared.locking.close()
+        made.counters.finish(fused=False)  # what attention parts hooked is hooked no more
         recorder.close()
 
 
