@@ -15,9 +15,8 @@ export OMP_NUM_THREADS := 1
 sweep: $(READY)
 	$(BIN)/fxrace sweep --gpus 8 $(SWEEP)
 
-# By file, in the order of tests/conftest.py: what a file's tests share is made once, not per worker.
 test: $(READY)
-	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder $(TESTS)
+	$(BIN)/python -m pytest -n auto --dist worksteal $(TESTS)
 
 check: $(READY)
 	$(BIN)/ruff check .

@@ -1,15 +1,10 @@
-"""Settings for all tests: one derandomised Hypothesis profile, the order, and skips without a GPU.
-
-The order is for a run on several workers, each of which takes file after file: files that hold a
-slow test come first, or one of them would be run alone at the end. ``-n auto`` means one worker
-more than processors, because tests often wait: for a process to start, or a limit to pass.
-"""
+"""Settings for all tests: one derandomised Hypothesis profile, and the reason for a skipped GPU."""
 
 from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -20,15 +15,7 @@ settings.load_profile("ci")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 
-@pytest.hookimpl(wrapper=True, optionalhook=True)
-def pytest_xdist_auto_num_workers() -> Generator[None, int, int]:
-    found = yield
-    return found if "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ else found + 1
-
-
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    slow = {item.path for item in items if item.get_closest_marker("slow")}
-    items.sort(key=lambda item: item.path not in slow)
     marked = [item for item in items if item.get_closest_marker("gpu")]
     if not marked:
         return
