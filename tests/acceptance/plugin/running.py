@@ -2,7 +2,8 @@
 
 In the process of the test where nothing speaks against it: torch is there then, and importing it
 is most of what a run costs. It must be there before: pytester takes away what a run imports, and
-nobody survives importing torch twice.
+nobody survives importing torch twice. Nor does ``fxrace.watch``, which would tell one copy of a
+module what ``fxrace.exclusive`` asks another.
 """
 
 from __future__ import annotations
@@ -16,8 +17,10 @@ from typing import Any
 import pytest
 import torch  # noqa: F401 (see above)
 
-import fxrace.testing.session  # noqa: F401
+import fxrace
+import fxrace.testing.session
 
+THERE = (fxrace.watch, fxrace.exclusive)
 ROOT = Path(__file__).parents[3]
 REPORT, PLUGIN = "report.json", "fxrace.pytest_plugin"
 #: For a file with many tests to explore: each would import it in forks of its own.
