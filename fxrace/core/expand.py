@@ -10,7 +10,7 @@ from fxrace.records.sweep import Sweep
 from fxrace.records.trial import Setting, Trial
 
 REFERENCE_RUNS = 2
-#: A reference and what it has of its trial's instead, where the trial has such an axis.
+#: What a reference runs with, but for the axes of ``OWN``.
 REFERENCE_KNOBS = {
     "locking": "none",
     "checkpoint": "off",
@@ -25,12 +25,12 @@ REFERENCE_KNOBS = {
 }
 MEANING = ("labels", "objective", "precision", "schedule", "sync")
 KERNELS = ("attention", "layers", "loss")
+OWN = (*MEANING, *KERNELS)
 """Axes of which a reference has its trial's own values: those that change which numbers are
 computed, and those that change by which kernels, so how they are rounded. Rounded otherwise, two
 sound runs in bf16 are 27 % of the loss apart where learning sets in (seen on an H200, preset small,
 dense against flex); by the same kernels 0.6 % in 500 steps.
 """
-OWN = (*MEANING, *KERNELS)
 REFERENCE_SETTINGS = {"freeze": False}
 """It has no warm-up, so it compiles whenever it needs to."""
 

@@ -97,6 +97,6 @@ def test_a_reference_may_differ_from_itself_as_its_formats_let_it() -> None:
     assert reference_from(curve(1.0, tolerances=coarse), curve(1.03, tolerances=coarse)).problem
 
 
-def test_a_number_that_is_none_is_told_at_any_step() -> None:
+def test_what_is_no_number_is_told_whatever_the_tolerance() -> None:
     for value in (math.nan, math.inf):
         assert departures(curve(value, tolerances=(9.0, 9.0)), curve(1.0))
