@@ -126,7 +126,7 @@ def held_in(
         a = threading.Thread(target=lambda: results.append(beside(work)), daemon=True)
         a.start()
         assert began.wait(60)
-        early = beside(other, 3)
+        early = beside(other, 5)
         state["go"] = True
         a.join(60)
         return early, beside(other), results[0]

@@ -75,9 +75,9 @@ def readers_that_come_to_trace() -> Symptoms:
             with guards.running():
                 return graph
 
-    one = threading.Thread(target=lambda: order.append(told(beside(work, 8))), daemon=True)
+    one = threading.Thread(target=lambda: order.append(told(beside(work, 20))), daemon=True)
     one.start()
-    other = beside(work, 8)
+    other = beside(work, 20)
     one.join(30)
     found = [word for word in (told(other), *order) if word not in ("ok", "in", "out")]
     if other == "waits":
