@@ -2,7 +2,7 @@
 
 ``python -m tests.benchmarks.target_forward [--preset paper_8b] [--drafter-ms 134.9]`` prints one
 JSON line: the matrix ceiling of this device, then one per row length of the preset with the median
-milliseconds for a batch of features, MFU and share of the ceiling. With the time of a drafter's
+milliseconds for a batch of features, MFU (of bf16) and share of the ceiling. With the time of a drafter's
 whole step (``drafter_step --whole``) also ``drafters_fed``: how many such drafters one target keeps
 busy. A split with more drafters per target waits for features whatever else is right.
 """
@@ -36,7 +36,7 @@ def measure(
         preset.target, preset.drafter.captures, context=context
     )
     return {
-        "preset": preset.name, "context": context,
+        "preset": preset.name, "precision": asked.precision, "context": context,
         "batch_ms": median * 1e3, "batch_ms_low": seconds[1] * 1e3,
         "batch_ms_high": seconds[-2] * 1e3,
         "mfu": work / median / peak if peak else None,
@@ -49,6 +49,7 @@ def measure(
 def main(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--preset", default="paper_8b")
+    parser.add_argument("--precision", default="native")
     parser.add_argument("--device", default="cuda", choices=["cuda", "cpu"])
     parser.add_argument("--drafter-ms", type=float, default=0.0)
     parser.add_argument("--profile", action="store_true")
@@ -57,11 +58,12 @@ def main(arguments: list[str]) -> None:
     asked.ceiling = ceiling(device)
     print(json.dumps({"ceiling_tflops": asked.ceiling / 1e12, "torch": torch.__version__}))
     preset = parts.load_preset(asked.preset)
+    precision = parts.load("precision", asked.precision).build()
+    dtype, _ = precision.dtypes(device.split(":")[0])
     with torch.device(device):
-        target = Target(preset.target, preset.drafter.captures)
-    if device.startswith("cuda"):
-        target.to(torch.bfloat16)
+        target = Target(preset.target, preset.drafter.captures).to(dtype)
     initialise(target, torch.Generator(device).manual_seed(0))
+    target = precision.target(target)
     for context in preset.contexts:
         print(json.dumps(measure(target, preset, context, device, asked)), flush=True)
 
