@@ -1,4 +1,4 @@
-"""The BlockMask from anchors is ``create_block_mask``'s, in every field."""
+"""The BlockMask from anchors is ``create_block_mask``'s, in every field and every stride."""
 
 from __future__ import annotations
 
@@ -47,6 +47,8 @@ def test_it_equals_the_one_from_the_predicate(context: int, blocks: int, block: 
         one, two = getattr(mine, field), getattr(theirs, field)
         assert one.dtype == two.dtype
         assert torch.equal(one, two), field
+        # No value shows it and kernels go by it: they take the last dimension for contiguous.
+        assert one.stride() == two.stride(), field
 
 
 def test_tiles_count_visible_pairs_exactly() -> None:

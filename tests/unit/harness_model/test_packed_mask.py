@@ -84,7 +84,9 @@ def test_the_block_mask_equals_the_one_from_the_predicate(data: st.DataObject) -
         device="cpu",
     )  # fmt: skip
     for field in FIELDS:
-        assert torch.equal(getattr(mine, field), getattr(theirs, field)), field
+        one, two = getattr(mine, field), getattr(theirs, field)
+        assert torch.equal(one, two), field
+        assert one.stride() == two.stride(), field
 
 
 class Seen(TorchDispatchMode):
