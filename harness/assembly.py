@@ -7,8 +7,8 @@ it, and each drafter's device gets its own copy of the borrowed embedding and he
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from inspect import signature
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from harness.channel import Channel
 from harness.compiles import count_compiles
 from harness.compiling import under
 from harness.config import DEFAULT_KNOBS, Plan
-from harness.contracts import Attention, Locking, Warmup
+from harness.contracts import Attention, Checkpoint, Locking, Warmup
 from harness.corpora import corpus_of
 from harness.counters import Counters
 from harness.crew import Failures
@@ -35,13 +35,16 @@ from harness.numerics import Precision, Sync
 from harness.roles import Feeder, Parcel, Trainer
 from harness.step import Drafting, Method
 
+PLAIN = {"attention": "dense", "layers": "plain", "loss": "dense", "checkpoint": "off"}
+"""By what a loss and its gradients are computed where nothing is fast."""
 NO_SINCE = "its plan() takes no fifth argument `since`, without which packed rows would leak"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Assembly:
     """What an execution gets. ``bound_s`` is the longest any wait in it may last; ``stop`` is
-    set when everybody shall stop.
+    set when everybody shall stop; ``plain_gear`` makes what drafter 0 would compute by without
+    anything compiled or in pieces.
     """
 
     plan: Plan
@@ -57,6 +60,7 @@ class Assembly:
     trainers: tuple[Trainer, ...]
     bound_s: float
     stop: threading.Event
+    plain_gear: Callable[[], Gear]
 
     @property
     def total(self) -> int:
@@ -109,6 +113,11 @@ class Workshop:
             axis, self.names[axis], self._chosen[axis], *given, recorder=self._recorder, **offers
         )
 
+    def but_for(self, names: Mapping[str, str]) -> Workshop:
+        """The same with these parts of the harness's own."""
+        chosen = {axis: parts.load(axis, name) for axis, name in names.items()}
+        return Workshop({**self.names, **names}, {**self._chosen, **chosen}, self._recorder)
+
 
 def assemble(workshop: Workshop, plan: Plan, recorder: Recorder, *, bound_s: float) -> Assembly:
     """Everything built and placed, nothing started. Raises PartBroken."""
@@ -141,6 +150,7 @@ def assemble(workshop: Workshop, plan: Plan, recorder: Recorder, *, bound_s: flo
         trainers=tuple(trainers),
         bound_s=bound_s,
         stop=shared.stop,
+        plain_gear=shared.plain_gear,
     )
 
 
@@ -152,7 +162,7 @@ class Shared:
         self.stop = threading.Event()
         self.locking: Locking = workshop.make("locking")
         self.sync: Sync = workshop.make("sync")
-        self._checkpoint = workshop.make("checkpoint")
+        self._checkpoint: Checkpoint = workshop.make("checkpoint")
         self.precision: Precision = workshop.make("precision")
         self._schedule = workshop.make("schedule")
         self._objective = workshop.make("objective", plan.preset)
@@ -166,36 +176,46 @@ class Shared:
 
     def drafting(self, index: int, borrowed: Borrowed) -> tuple[Attention, Drafting]:
         """Drafter number ``index`` with its own parts."""
-        make, plan = self._workshop.make, self._plan
-        device = torch.device(plan.drafter_devices[index])
-        graphs = make("cudagraphs")
-        offers = {
-            "device": device,
-            "mode": graphs.mode,
-            "objective": self._objective,
-            "run": under(self.locking, index),
-            "kernel_options": options_of(plan.kernel_options),
-        }
-        offered = {name: value for name, value in offers.items() if name != "device"}
-        made = make("attention", device, index, self._counters, **offered)
-        if plan.packed and "since" not in signature(made.plan).parameters:
-            raise parts.PartBroken("attention", self._workshop.names["attention"], NO_SINCE)
-        attention = counted(made, self._counters)
-        gear = Gear(
-            attention=attention,
-            checkpoint=self._checkpoint,
-            loss=make("loss", plan.preset, **offers),
-            locking=self.locking,
-            layers=make("layers", plan.preset, **offers),
-            convention=self._convention,
-        )
+        plan, graphs = self._plan, self._workshop.make("cudagraphs")
+        gear = self._gear(self._workshop, index, self._checkpoint, graphs.mode)
+        gear = replace(gear, attention=counted(gear.attention, self._counters))
         method = Method(
             precision=self.precision, schedule=self._schedule, sync=self.sync, graphs=graphs
         )
         drafting = Drafting(
             index=index, plan=plan, gear=gear, method=method, borrowed=borrowed, stop=self.stop
         )  # fmt: skip
-        return attention, drafting
+        return gear.attention, drafting
+
+    def plain_gear(self) -> Gear:
+        """See ``Assembly``; its calls of attention are not counted."""
+        workshop = self._workshop.but_for(PLAIN)
+        return self._gear(workshop, 0, workshop.make("checkpoint"))
+
+    def _gear(
+        self, workshop: Workshop, index: int, checkpoint: Checkpoint, mode: str | None = None
+    ) -> Gear:
+        make, plan = workshop.make, self._plan
+        device = torch.device(plan.drafter_devices[index])
+        offers = {
+            "device": device,
+            "mode": mode,
+            "objective": self._objective,
+            "run": under(self.locking, index),
+            "kernel_options": options_of(plan.kernel_options),
+        }
+        offered = {name: value for name, value in offers.items() if name != "device"}
+        attention = make("attention", device, index, self._counters, **offered)
+        if plan.packed and "since" not in signature(attention.plan).parameters:
+            raise parts.PartBroken("attention", workshop.names["attention"], NO_SINCE)
+        return Gear(
+            attention=attention,
+            checkpoint=checkpoint,
+            loss=make("loss", plan.preset, **offers),
+            locking=self.locking,
+            layers=make("layers", plan.preset, **offers),
+            convention=self._convention,
+        )
 
     def _target(self, device: str) -> Any:
         plan, recorder = self._plan, self._counters.recorder

@@ -128,7 +128,7 @@ class Trainer:
         self.drafter = drafting.index
         self.name = f"drafter-{self.drafter}"
         self.turns: list[Turn] = []
-        self._drafting, self._plan = drafting, plan
+        self.drafting, self._plan = drafting, plan
         self._recorder, self._compiles = recorder, compiles
         self._before = (time.monotonic(), 0)
         self._stall = Stall(drafting.device)
@@ -136,12 +136,12 @@ class Trainer:
 
     def settle(self) -> None:
         """Make the current thread fit to run this drafter."""
-        settle(str(self._drafting.device), self._plan.preset.intraop_threads)
+        settle(str(self.drafting.device), self._plan.preset.intraop_threads)
 
     def rehearse(self, context: int) -> None:
         """See ``harness.contracts.Rehearsal``; callable from any thread."""
         self.settle()
-        self._drafting.rehearse(context)
+        self.drafting.rehearse(context)
 
     def start(self) -> None:
         """The first step's time begins now."""
@@ -162,8 +162,8 @@ class Trainer:
     def take(self, parcel: Parcel, step: int) -> Iterator[list[Tensor]]:
         """Bring the parcel here, train on it and record the step; yields as ``Drafting.steps``."""
         began = time.monotonic()
-        batch = self._brought(parcel)
-        result = yield from self._drafting.steps(batch, step)
+        batch = self.bring(parcel)
+        result = yield from self.drafting.steps(batch, step)
         # From when the batch was there and this drafter wanted it.
         handed = began - max(parcel.made_s, self._before[0])
         self._record(batch, step, began, handed, result)
@@ -208,10 +208,10 @@ class Trainer:
         self.turns.append(turn)
         self.stepped(self.drafter, len(self.turns))
 
-    def _brought(self, parcel: Parcel) -> Batch:
+    def bring(self, parcel: Parcel) -> Batch:
         """The batch on this drafter's device, ordered after the kernels that made it."""
         if parcel.ready is not None:
             source = parcel.batch.features.device
             torch.cuda.current_stream(source).wait_event(parcel.ready)
         self._stall.begin(parcel.ready)
-        return parcel.batch.on(self._drafting.device)
+        return parcel.batch.on(self.drafting.device)

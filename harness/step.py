@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TypeVar
 
 import torch
@@ -28,7 +29,7 @@ from harness.model.training import Batch, Blocks, Gear, draft_terms, draw_blocks
 from harness.numerics import Precision, Schedule, Sync
 
 T = TypeVar("T")
-SMALLEST_WEIGHT = 1e-8
+SMALLEST = 1e-8
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -140,6 +141,29 @@ class Drafting:
 
         self._as_step(Phase.WARMUP, work)
 
+    def apart_from(self, gear: Gear, batch: Batch) -> tuple[float, str]:
+        """How far loss and gradients of one batch lie from those by other parts: the largest
+        distance relative to theirs, and the weight it is seen at. Nothing is learned.
+        """
+        mine, theirs = (
+            self._as_step(Phase.WARMUP, partial(self._gradients, batch, gear))
+            for gear in (self._gear, replace(gear, locking=self._lock))
+        )
+        return max(
+            (float((mine[name] - wanted).norm() / wanted.norm().clamp_min(SMALLEST)), name)
+            for name, wanted in theirs.items()
+        )
+
+    def _gradients(self, batch: Batch, gear: Gear) -> dict[str, Tensor]:
+        """The loss and every weight's gradient, by name, fp32."""
+        generator = torch.Generator().manual_seed(seed_of(self._plan.seed, self.index))
+        loss, *_ = self._backward(batch, generator, gear)
+        weights = self.module.named_parameters()
+        found = {"loss": loss, **{name: weight.grad for name, weight in weights}}
+        kept = {name: value.float().clone() for name, value in found.items()}
+        self._updates.drop()
+        return kept
+
     def _as_step(self, phase: Phase, work: Callable[[], T]) -> T:
         call = Call(site="step", drafter=self.index, phase=phase)
         return self._lock.around(call, work)
@@ -153,11 +177,14 @@ class Drafting:
         yield from self._method.sync.parameters(step, self._updates.parameters, members)
         self._updates.publish()
 
-    def _backward(self, batch: Batch, generator: torch.Generator) -> tuple[Tensor, ...]:
+    def _backward(
+        self, batch: Batch, generator: torch.Generator, gear: Gear | None = None
+    ) -> tuple[Tensor, ...]:
         """Gradients into the module; the step's own loss, denominator, correct and count, and for
-        packed rows what ``Blocks.reach`` says, on the host.
+        packed rows what ``Blocks.reach`` says, on the host. Another gear than its own runs live.
         """
-        gear, sync = self._gear, self._method.sync
+        own, sync = gear is None or gear is self._gear, self._method.sync
+        gear = gear or self._gear
         drawn = draw_blocks(
             batch, self._plan.preset.drafter, self._borrowed.mask_token, generator,
             gear.convention,
@@ -169,13 +196,16 @@ class Drafting:
                 self.module, self._borrowed, features, Blocks.from_tensors(*drawn), gear=gear,
                 index=self.index,
             )  # fmt: skip
-            weight = terms.denominator.detach().clamp_min(SMALLEST_WEIGHT)
+            weight = terms.denominator.detach().clamp_min(SMALLEST)
             (terms.numerator / sync.divisor(weight)).backward()
             loss = terms.numerator.detach() / weight
             return loss, weight, terms.correct.detach(), terms.count.detach()
 
         inputs = (batch.features, *blocks.tensors)
-        figures = self._method.graphs.run((batch.context,), inputs, work, self.module)
+        if own:
+            figures = self._method.graphs.run((batch.context,), inputs, work, self.module)
+        else:
+            figures = work(*inputs)
         return figures if drawn.reach is None else (*figures, drawn.reach)
 
     def _made_up(self, context: int, generator: torch.Generator) -> Batch:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from fxrace.records.event import Trace
@@ -26,18 +26,21 @@ class Point:
 class Curve:
     """(drafter, step) -> Point, and how far from it an equal run may be.
 
-    Tolerances, of loss and gradient norm, are relative.
+    Tolerances, of loss and gradient norm, are relative. ``unlike`` says how it is wrong by itself,
+    if it was compared with plain PyTorch and is.
     """
 
     points: Mapping[tuple[int, int], Point]
     tolerances: tuple[float, float] = (LOSS_TOLERANCE, GRAD_NORM_TOLERANCE)
+    unlike: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Reference:
     """What the loop computes when nothing runs beside it.
 
-    ``problem`` is why it cannot serve (it failed, or its two runs differ), else None.
+    ``problem`` is why it cannot serve (it failed, its two runs differ, or it is wrong by itself),
+    else None.
     """
 
     curve: Curve
@@ -56,18 +59,30 @@ class Departure:
 
 
 def curve_of(trace: Trace) -> Curve:
-    """From the ``step`` events, and the ``tolerance`` event if there is one."""
+    """From the ``step`` events, and the ``tolerance`` and ``plain`` events if there are any."""
     points = {
         (event.data["drafter"], event.data["step"]): Point(
             loss=float(event.data["loss"]), grad_norm=float(event.data["grad_norm"])
         )
         for event in trace.of("step")
     }
+    made = Curve(points=points, unlike=unlike_plain(trace))
     said = trace.last("tolerance")
     if said is None:
-        return Curve(points=points)
-    return Curve(
-        points=points, tolerances=(float(said.data["loss"]), float(said.data["grad_norm"]))
+        return made
+    return replace(made, tolerances=(float(said.data["loss"]), float(said.data["grad_norm"])))
+
+
+def unlike_plain(trace: Trace) -> str | None:
+    """What a reference computes otherwise than plain PyTorch on the same batch, in words."""
+    event = trace.last("plain")
+    if event is None or event.data["distance"] <= event.data["allowed"]:
+        return None
+    where = event.data["where"]
+    what = "its loss" if where == "loss" else f"its gradient of {where}"
+    return (
+        f"{what} is {event.data['distance']:.2g} from plain PyTorch's, relatively, on the same "
+        f"batch of {event.data['context']} tokens to a row; {event.data['allowed']:g} is rounding"
     )
 
 
@@ -94,6 +109,8 @@ def reference_from(first: Curve, second: Curve) -> Reference:
     """A Reference out of two runs; unusable when they are empty or differ."""
     if not first.points or first.points.keys() != second.points.keys():
         return Reference(curve=first, problem="the reference did not finish the same steps twice")
+    if unlike := first.unlike or second.unlike:
+        return Reference(curve=first, problem=f"the reference is wrong by itself: {unlike}")
     if departures(first, second):
         return Reference(curve=first, problem="the reference differs from itself")
     return Reference(curve=first)
@@ -106,9 +123,11 @@ def _close(got: float, wanted: float, tolerance: float) -> bool:
 
 
 def to_plain(curve: Curve) -> dict[str, Any]:
-    """As JSON-able values: ``{"curve": [[drafter, step, loss, grad_norm], ...], "tolerances"}``."""
+    """As JSON-able values: ``{"curve": [[drafter, step, loss, grad_norm], ...], "tolerances",
+    "unlike"}``.
+    """
     rows = [[d, s, p.loss, p.grad_norm] for (d, s), p in sorted(curve.points.items())]
-    return {"curve": rows, "tolerances": list(curve.tolerances)}
+    return {"curve": rows, "tolerances": list(curve.tolerances), "unlike": curve.unlike}
 
 
 def from_plain(plain: Mapping[str, Any]) -> Curve:
@@ -118,7 +137,7 @@ def from_plain(plain: Mapping[str, Any]) -> Curve:
         for drafter, step, loss, grad_norm in plain.get("curve", ())
     }
     loss, grad_norm = plain.get("tolerances", (LOSS_TOLERANCE, GRAD_NORM_TOLERANCE))
-    return Curve(points=points, tolerances=(loss, grad_norm))
+    return Curve(points=points, tolerances=(loss, grad_norm), unlike=plain.get("unlike"))
 
 
 def _number(value: float | None) -> float:

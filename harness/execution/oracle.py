@@ -16,10 +16,11 @@ from torch import Tensor
 
 from fxrace.probe.part import Part
 from fxrace.probe.participants import participants
+from harness import self_check
 from harness.assembly import Assembly
 from harness.freeze import frozen
 from harness.meeting import add_up
-from harness.roles import Trainer
+from harness.roles import Parcel, Trainer
 
 T = TypeVar("T")
 LIMIT = 256
@@ -45,6 +46,7 @@ class Oracle:
         every.warmup.before_threads(every.trainers, contexts)
         for trainer in every.trainers:
             self._try(trainer, partial(every.warmup.in_drafter, trainer, contexts, 1))
+        self._try(every.trainers[0], self._check)
         with frozen(every.plan, every.attentions, every.recorder):
             every.recorder.emit("phase", name="run")
             for trainer in every.trainers:
@@ -55,6 +57,14 @@ class Oracle:
             else:
                 for number in range(every.total):
                     self._turn(number)
+
+    def _check(self) -> None:
+        """Compares with plain PyTorch on drafter 0's first batch of each row length."""
+        every = self._all
+        steps = range(min(every.plan.steps, len(every.plan.preset.contexts)))
+        first = every.trainers[0]
+        made = [first.bring(self._made(step * len(every.trainers), step)) for step in steps]
+        self_check.compare(every, made)
 
     def _turn(self, number: int) -> None:
         """One batch, one drafter."""
@@ -79,10 +89,12 @@ class Oracle:
             add_up([tensors for tensors in brought if tensors is not None])
 
     def _begun(self, number: int) -> Iterator[list[Tensor]]:
-        every = self._all
-        step = number // len(every.trainers)
-        parcel = every.feeders[number % len(every.feeders)].make(number, step)
-        return every.trainers[number % len(every.trainers)].take(parcel, step)
+        step = number // len(self._all.trainers)
+        trainer = self._all.trainers[number % len(self._all.trainers)]
+        return trainer.take(self._made(number, step), step)
+
+    def _made(self, number: int, step: int) -> Parcel:
+        return self._all.feeders[number % len(self._all.feeders)].make(number, step)
 
     @staticmethod
     def _advance(work: Iterator[list[Tensor]]) -> None:

@@ -156,3 +156,20 @@ def test_a_planted_deadlock_shows_both_stacks(planted: dict[str, Any]) -> None:
 
 def test_a_planted_abort_names_the_signal(planted: dict[str, Any]) -> None:
     assert "SIGABRT" in planted["trials"]["aborts", "off"]["symptom"]
+
+
+def test_nothing_is_clean_beside_a_reference_that_is_wrong_alone(tmp_path: Path) -> None:
+    """Threads agree with it to the last digit: both use the same wrong kernel."""
+    ran = fxrace(
+        "sweep", "--gpus", "3", "--split", "1:2", "--parts", str(PLANTED), "--json", "--steps", "3",
+        *axes(attention=["dense", "wrong_keys"]),
+        cwd=tmp_path,
+    )  # fmt: skip
+    assert ran.status == 0, ran.stderr
+    trials = {t["knobs"]["attention"]: t for t in cell_trials(ran.document)}
+    assert trials["dense"]["verdict"] == "CLEAN"
+    assert trials["wrong_keys"]["verdict"] == "BLIND"
+    assert "wrong by itself" in trials["wrong_keys"]["symptom"]
+    assert "nothing of its kind can be called clean" in ran.stderr
+    titles = [f["title"] for f in ran.document["findings"]]
+    assert sum("wrong without any thread" in title for title in titles) == 1

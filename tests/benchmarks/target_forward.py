@@ -2,9 +2,9 @@
 
 ``python -m tests.benchmarks.target_forward [--preset paper_8b] [--drafter-ms 134.9]`` prints one
 JSON line: the matrix ceiling of this device, then one per row length of the preset with the median
-milliseconds for a batch of features, MFU (of bf16) and share of the ceiling. With the time of a drafter's
-whole step (``drafter_step --whole``) also ``drafters_fed``: how many such drafters one target keeps
-busy. A split with more drafters per target waits for features whatever else is right.
+milliseconds for a batch of features, MFU (of bf16) and share of the ceiling. With the time of a
+drafter's whole step (``drafter_step --whole``) also ``drafters_fed``: how many such drafters one
+target keeps busy. A split with more drafters per target waits for features whatever else is right.
 """
 
 from __future__ import annotations

@@ -30,6 +30,10 @@ def attention(fused: bool, dense: int) -> Any:
     return event("attention", calls={"drafter-0": 8}, dense={"drafter-0": dense}, fused=fused)
 
 
+def plain(distance: float) -> Any:
+    return event("plain", distance=distance, where="layers.0.w", context=64, allowed=0.01)
+
+
 def met(*others: dict[str, Any]) -> Any:
     return event("met", state="fx.tracing_flag", frames=[USER, WRAPPER], others=list(others))
 
@@ -56,6 +60,7 @@ FIRES: dict[str, Evidence] = {
     "leak": evidence(event("leak", state="fx.patcher", attribute="a:b", before="None", after="x")),
     "departure": evidence(*STEPS[1:], step(0, 0, loss=3.9)),
     "dense": evidence(*STEPS, attention(fused=True, dense=3)),
+    "unlike_plain": evidence(*STEPS, plain(0.4)),
     "unfinished": evidence(*STEPS[:3]),
     "crash": evidence(stop=Stop.SIGNALLED, code=6, complete=False),
     "hang": evidence(
@@ -72,6 +77,7 @@ SILENT: dict[str, Evidence] = {
     "leak": evidence(*STEPS),
     "departure": evidence(*STEPS[1:], step(0, 0, loss=4.0 * (1 + 1e-4))),
     "dense": evidence(*STEPS, attention(fused=False, dense=8)),
+    "unlike_plain": evidence(*STEPS, plain(0.01)),
     "unfinished": evidence(*STEPS[:3], raised(USER)),
     "crash": evidence(*STEPS),
     "hang": evidence(wait("drafter-0", "b", "drafter-1"), stop=Stop.TIMED_OUT, complete=False),

@@ -100,3 +100,20 @@ def test_a_reference_may_differ_from_itself_as_its_formats_let_it() -> None:
 def test_what_is_no_number_is_told_whatever_the_tolerance() -> None:
     for value in (math.nan, math.inf):
         assert departures(curve(value, tolerances=(9.0, 9.0)), curve(1.0))
+
+
+def test_a_reference_that_is_wrong_by_itself_serves_nobody() -> None:
+    """By the same kernels it would agree with every trial, and with itself."""
+    step = Event(
+        at_s=0.0, thread="t", ident=1, kind="step",
+        data={"drafter": 0, "step": 0, "loss": 1.0, "grad_norm": 1.0},
+    )  # fmt: skip
+    said = {"distance": 0.41, "where": "layers.0.w", "context": 64, "allowed": 0.25}
+    wrong = curve_of(Trace(events=(step, replace(step, kind="plain", data=said))))
+    assert from_plain(to_plain(wrong)) == wrong
+    problem = reference_from(wrong, wrong).problem
+    assert problem is not None
+    assert "wrong by itself: its gradient of layers.0.w is 0.41 from plain" in problem
+    rounded = replace(step, kind="plain", data={**said, "distance": 0.02})
+    sound = curve_of(Trace(events=(step, rounded)))
+    assert reference_from(sound, sound).problem is None

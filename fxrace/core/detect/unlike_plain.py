@@ -1,0 +1,37 @@
+"""T1: a reference computes something else than plain PyTorch, though nothing runs beside it.
+
+No race: a kernel, a part or a compiler is wrong by itself, and on both sides of every comparison
+with this reference.
+"""
+
+from __future__ import annotations
+
+from fxrace.core.curve import unlike_plain
+from fxrace.core.detect import Detector
+from fxrace.core.evidence import Evidence
+from fxrace.core.fingerprint import fingerprint
+from fxrace.records.finding import Finding, Side, Tier
+
+
+def find(evidence: Evidence) -> tuple[Finding, ...]:
+    """At most one finding, at the weight that is farthest off."""
+    text = unlike_plain(evidence.trace)
+    if text is None:
+        return ()
+    knobs = evidence.trial.knobs
+    parts = ", ".join(f"{a}={knobs[a]}" for a in ("attention", "layers", "loss") if a in knobs)
+    return (
+        Finding(
+            fingerprint=fingerprint(Tier.SILENT_WRONG, state=None, key=("unlike_plain",)),
+            title="wrong without any thread: a kernel or a part computes something else than plain "
+            "PyTorch",
+            tier=Tier.SILENT_WRONG,
+            state=None,
+            hazard=None,
+            sides=(Side(thread="MainThread", region="step", access=parts or "its own parts"),),
+            symptoms=(text,),
+        ),
+    )
+
+
+detector = Detector(find=find)
