@@ -34,7 +34,8 @@ JOINED, APART, PACKED = "joined", "apart", "packed"
 # stdlib) or a file of tokens, whose ``documents`` are joined, apart or packed, or end with the
 # token of this id; ``model`` is a folder of weights for the target, ``kernel_options`` are
 # ``NAME=NUMBER,...`` for flex_attention. With ``fail_fast`` a drafter that fails stops everybody,
-# also where nobody depends on it; with ``gil_share`` py-spy samples who holds Python's lock.
+# also where nobody depends on it; with ``gil_share`` py-spy samples who holds Python's lock; with
+# ``shared_cache`` trials find what others compiled (None: the preset decides).
 DEFAULT_SETTINGS: dict[str, str | int | bool | None] = {
     "preset": "tiny",
     "device": "cpu",
@@ -49,6 +50,7 @@ DEFAULT_SETTINGS: dict[str, str | int | bool | None] = {
     "kernel_options": "",
     "fail_fast": False,
     "gil_share": False,
+    "shared_cache": None,
 }
 
 
@@ -84,7 +86,8 @@ class DrafterShape:
 class Preset:
     """One workload. ``contexts`` are the row lengths S it cycles through (shape buckets);
     ``rows`` is the micro-batch b; ``chunk_blocks`` the loss chunk along the block axis;
-    ``compiled_layers`` says what the axis ``layers`` does where it is left to the preset.
+    ``compiled_layers`` says what the axis ``layers`` does where it is left to the preset;
+    ``shared_cache``, for what compiles for minutes, whether trials share Inductor's cache.
     """
 
     name: str
@@ -95,6 +98,7 @@ class Preset:
     steps: int
     chunk_blocks: int
     compiled_layers: bool = False
+    shared_cache: bool = False
     queue_depth: int = 4
     learning_rate: float = 6e-4
     weight_decay: float = 0.0

@@ -18,7 +18,7 @@ from fxrace.probe.failure import described
 from fxrace.probe.part import Part
 from fxrace.probe.recorder import Recorder
 from fxrace.records.trial import Trial
-from harness import parts
+from harness import compile_caches, parts
 from harness.assembly import Workshop, assemble, options_of
 from harness.balance import told
 from harness.config import DEFAULT_SETTINGS, Plan
@@ -41,6 +41,8 @@ def run(trial: Trial, recorder: Recorder) -> None:
         if refusal is not None:
             recorder.emit("skipped", reason=refusal)
             return
+        if shares_cache(plan, settings):
+            compile_caches.share(recorder)
         _train(trial, chosen, plan, roots, recorder)
     except parts.PartBroken as broken:
         cause = broken.__cause__ or broken
@@ -87,6 +89,12 @@ def _train(
         assembly.close()
     turns = [trainer.turns for trainer in assembly.trainers]
     record_summary(recorder, plan, turns, again, memory=peak_memory(plan))
+
+
+def shares_cache(plan: Plan, settings: Mapping[str, Any]) -> bool:
+    """Whether this trial uses what others compiled. On the CPU there is no code to keep."""
+    asked = settings["shared_cache"]
+    return plan.device_type != "cpu" and bool(plan.preset.shared_cache if asked is None else asked)
 
 
 def plan_of(trial: Trial, settings: Mapping[str, Any], roots: list[Path]) -> Plan:

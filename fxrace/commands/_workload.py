@@ -20,6 +20,7 @@ USUAL: Mapping[str, Setting] = {
     "fail_fast": False,
     "kernel_options": "",
     "gil_share": False,
+    "shared_cache": None,
 }
 
 _OPTIONS = (
@@ -65,6 +66,12 @@ _OPTIONS = (
         show_default=True,
         help="Let py-spy sample which share of the time each thread holds the GIL; costs speed.",
     ),
+    click.option(
+        "--shared-cache/--no-shared-cache",
+        default=None,
+        help="Let trials on GPUs find what others compiled: hides races in code generation, saves "
+        "minutes a trial where kernels are large. [default: the preset's]",
+    ),
 )
 
 
@@ -87,6 +94,7 @@ def settings(given: Mapping[str, Any]) -> dict[str, Setting]:
         "fail_fast": given["fail_fast"],
         "kernel_options": given["kernel_options"],
         "gil_share": given["gil_share"],
+        "shared_cache": given["shared_cache"],
     }
     return {name: value for name, value in found.items() if value != USUAL[name]}
 

@@ -22,4 +22,5 @@ preset = Preset(
     chunk_blocks=128,
     queue_depth=4,
     compiled_layers=True,
+    shared_cache=True,
 )

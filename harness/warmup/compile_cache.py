@@ -18,11 +18,11 @@ import torch
 
 from fxrace.probe.part import Part
 from fxrace.probe.recorder import Recorder
+from harness.compile_caches import allow
 from harness.config import Plan
 from harness.contracts import Rehearsal
 from harness.model.pretrain import default_folder
 
-SWITCH = "force_disable_caches"
 WITHOUT_CODE = frozenset({"locking", "warmup", "execution", "queue", "schedule"})
 """Axes that change nothing of what is compiled."""
 
@@ -36,7 +36,7 @@ class CompileCache:
         names: Mapping[str, str] | None = None,
         recorder: Recorder | None = None,
     ) -> None:
-        allow_caches()
+        allow()
         self._recorder = recorder
         self._file = default_folder() / "compiled" / f"{_key(plan, names or {})}.bin"
 
@@ -62,24 +62,6 @@ class CompileCache:
     def _note(self, text: str) -> None:
         if self._recorder is not None:
             self._recorder.emit("note", text=text)
-
-
-def allow_caches() -> None:
-    """Turn Inductor's caches on for the whole process, whatever its environment says.
-
-    Trials run without them, by a variable that outranks every setting; and settings are per thread
-    since torch 2.12, where autograd's threads compile too. So the entry itself is changed. Raises
-    RuntimeError where that does not help.
-    """
-    from torch._inductor import config
-
-    for module in (config, getattr(torch.compiler, "config", None)):
-        entry = getattr(module, "_config", {}).get(SWITCH)
-        for attribute in ("default", "env_value_force", "env_value_default"):
-            if getattr(entry, attribute, None) is True:
-                setattr(entry, attribute, False)
-    if getattr(config, SWITCH):
-        raise RuntimeError(f"Inductor's caches stay off in torch {torch.__version__}")
 
 
 def _artifacts() -> bytes:

@@ -14,7 +14,7 @@ from fxrace.errors import UnknownPart, UsageError
 
 USUAL: dict[str, Any] = {
     "data": "phrase", "model": None, "fail_fast": False, "kernel_options": "",
-    "gil_share": False, "documents": "joined",
+    "gil_share": False, "documents": "joined", "shared_cache": None,
 }  # fmt: skip
 
 
@@ -29,7 +29,7 @@ def test_what_is_given_is_set(tmp_path: Path) -> None:
     (model / "config.json").write_text("{}")
     given = {
         "data": str(tokens), "model": model, "fail_fast": True, "kernel_options": "A=1",
-        "gil_share": True, "documents": "151643",
+        "gil_share": True, "documents": "151643", "shared_cache": False,
     }  # fmt: skip
     assert _workload.settings(given) == {**given, "model": str(model)}
     assert _workload.settings({**USUAL, "data": "stdlib"}) == {"data": "stdlib"}

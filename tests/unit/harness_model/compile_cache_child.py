@@ -1,17 +1,20 @@
 """Compiles a product for the CPU through Inductor, on main in the warm-up and then on a thread.
 
 Nothing but products, which are calls into ATen: no C++ compiler is needed, and none waited for.
-Prints what Inductor's cache said to either, and the notes.
+Prints what Inductor's cache said to either, and the notes. With an argument there is no warm-up:
+the cache is shared instead.
 """
 
 from __future__ import annotations
 
 import json
+import sys
 import threading
 from typing import Any
 
 import torch
 
+from harness.compile_caches import share
 from harness.warmup.compile_cache import CompileCache
 
 
@@ -40,8 +43,11 @@ class Compiles:
 
 def main() -> None:
     notes: Any = Notes()
-    warmup, drafter = CompileCache(recorder=notes), Compiles()
-    warmup.before_threads([drafter], (8, 16))
+    drafter = Compiles()
+    if sys.argv[1:]:
+        share(notes)
+    else:
+        CompileCache(recorder=notes).before_threads([drafter], (8, 16))
     before = counted()
     thread = threading.Thread(target=lambda: [drafter.rehearse(n) for n in (8, 16)])
     thread.start()

@@ -13,18 +13,19 @@ from typing import Any
 import pytest
 
 from harness.devices import place
-from harness.parts import load
+from harness.parts import load, load_preset
 from harness.recipes.tiny import preset as tiny
+from harness.trial import shares_cache
 from harness.warmup.compile_cache import CompileCache, _key
 
 ROOT = Path(__file__).parents[3]
 CHILD = "tests.unit.harness_model.compile_cache_child"
 
 
-def child(folder: Path, name: str) -> dict[str, Any]:
+def child(folder: Path, name: str, *arguments: str) -> dict[str, Any]:
     """One process in the environment of a trial: caches forbidden, its own folder for them."""
     ran = subprocess.run(
-        [sys.executable, "-m", CHILD],
+        [sys.executable, "-m", CHILD, *arguments],
         cwd=ROOT,
         env={
             **os.environ, "FXRACE_CACHE": str(folder / "kept"), "PYTHONPATH": str(ROOT),
@@ -56,6 +57,34 @@ def test_a_later_run_finds_all_that_an_earlier_one_made(tmp_path: Path) -> None:
         assert run["thread"]["hit"] >= 4
         assert run["thread"]["miss"] == 0
         assert run["notes"][0].endswith(when)
+
+
+@pytest.mark.slow
+def test_trials_that_share_a_cache_find_what_others_compiled(tmp_path: Path) -> None:
+    """Each has folders of its own and is told to do without caches; the setting outranks both."""
+    first, later = (child(tmp_path, name, "shared")["thread"] for name in ("a", "b"))
+    assert first["hit"] == 0
+    assert first["miss"] >= 4
+    assert later == {"hit": first["miss"], "miss": 0}
+
+
+@pytest.mark.parametrize(
+    ("preset", "device", "asked", "shares"),
+    [
+        ("tiny", "cuda:0", None, False),
+        ("tiny", "cuda:0", True, True),
+        ("paper_8b", "cuda:0", None, True),
+        ("paper_8b", "cuda:0", False, False),
+        ("paper_8b", "cpu", None, False),
+    ],
+)
+def test_the_preset_decides_unless_somebody_asks(
+    preset: str, device: str, asked: bool | None, shares: bool
+) -> None:
+    plan = place(
+        load_preset(preset), (device,), targets=1, drafters=1, seed=0, steps=1, freeze=False
+    )
+    assert shares_cache(plan, {"shared_cache": asked}) is shares
 
 
 def test_it_is_for_devices_that_inductor_serves() -> None:
