@@ -126,7 +126,9 @@ def test_a_target_without_memory_stops_all_also_who_does_not_listen(tmp_path: Pa
     assert raised == {"target-0": TYPES["lacks_memory"]}
     how = ended(trace)
     assert how.pop("drafter-0") == "killed"
-    assert how == {"drafter-1": "stopped", "target-0": "raised"}
+    # A second is what it has to stop in; with more processes than processors it may miss that.
+    assert how.pop("drafter-1") in ("stopped", "killed")
+    assert how == {"target-0": "raised"}
 
 
 def test_an_independent_drafter_stops_all_when_asked_to(tmp_path: Path) -> None:

@@ -30,16 +30,19 @@ from tests.unit.harness_threads.trials import read, run_trial
 DENSE = {"attention": "dense"}
 WITHIN_S = 2.0
 """What is promised; here it takes milliseconds. The 500 steps would take longer."""
+A_STEP_S = 2.0
 SHARING = [name for name in names("sync") if name != "none"]
 ERRORS = [ValueError("planted"), torch.OutOfMemoryError("planted: out of memory")]
 
 
-def until(true: Callable[[], bool]) -> None:
-    """Wait for what other threads do, bounded."""
-    last_s = time.monotonic() + SOON_S
+def until(true: Callable[[], bool], bound_s: float = SOON_S) -> bool:
+    """Wait for what other threads do, bounded; did they?"""
+    last_s = time.monotonic() + bound_s
     while not true():
-        assert time.monotonic() < last_s
+        if time.monotonic() > last_s:
+            return False
         time.sleep(0.001)
+    return True
 
 
 def waiting_for(what: str, count: int) -> Callable[[], bool]:
@@ -48,7 +51,10 @@ def waiting_for(what: str, count: int) -> Callable[[], bool]:
 
 
 class Fault:
-    """Raises in one role's given step, once ``when`` is true."""
+    """Raises in one role's given step, once ``when`` is true, or in the first step after it in
+    which that comes. It may not in the given one: others that ran ahead wait for features, which
+    no target makes as long as this role's queue is full.
+    """
 
     def __init__(
         self,
@@ -81,8 +87,7 @@ class Fault:
         monkeypatch.setattr(Feeder, "make", breaks)
 
     def _perhaps(self, index: int, step: int) -> None:
-        if (index, step) == (self._index, self._step):
-            until(self._when)
+        if index == self._index and step >= self._step and until(self._when, A_STEP_S):
             raise self._error
 
 
@@ -143,8 +148,9 @@ def test_while_others_wait_for_its_lock(tmp_path: Path, monkeypatch: pytest.Monk
     knobs = {**DENSE, "locking": "whole_step"}
     trace = run_trial(tmp_path, knobs, drafters=3, steps=500, fail_fast=True)
     stopped(trace, "drafter-1", ERRORS[1])
-    steps = [event.data["step"] for event in trace.of("step") if event.data["drafter"] != 1]
-    assert max(steps) < 10, "who got the lock next went on"
+    (raised,) = trace.of("raised")
+    later = [event for event in trace.of("step") if event.at_s > raised.at_s]
+    assert len(later) < 10, "who got the lock next went on"
 
 
 @pytest.mark.parametrize("queue", names("queue"))
@@ -177,7 +183,7 @@ def test_while_others_wait_to_warm_up(
     def settles(trainer: Trainer) -> None:
         if trainer.drafter == 0:
             if "serial" in warmup:
-                until(waiting_for(place, 2))
+                assert until(waiting_for(place, 2))
             raise ERRORS[1]
         settle(trainer)
 
@@ -198,7 +204,7 @@ def test_a_step_that_takes_long_is_left_half_way(
     def attends(part: Dense, *given: Any) -> Any:
         if threading.current_thread().name == "drafter-0":
             inside.set()
-            until(lambda: bool(failed))
+            assert until(lambda: bool(failed))
             calls.append(1)
         return attend(part, *given)
 
@@ -277,7 +283,7 @@ def test_main_is_a_role_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
     def breaks(crew: Crew, bound_s: float) -> tuple[str, ...]:
         monkeypatch.undo()
-        until(lambda: '"kind": "step"' in (tmp_path / "events.jsonl").read_text())
+        assert until(lambda: '"kind": "step"' in (tmp_path / "events.jsonl").read_text())
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Crew, "join", breaks)
