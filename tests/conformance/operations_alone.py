@@ -58,7 +58,8 @@ def alone(name: str) -> dict[str, Any]:
 
 
 def main(names: list[str]) -> None:
-    os.environ["TORCHINDUCTOR_COMPILE_THREADS"] = "1"
+    # CUDA does not survive a fork, so torch must not see any.
+    os.environ |= {"TORCHINDUCTOR_COMPILE_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
     warnings.simplefilter("ignore")
     from fxrace.probe.preload import preload
 
