@@ -7,6 +7,7 @@ compile in backward, and logits live for one chunk. On a GPU softmax and gradien
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -20,6 +21,10 @@ from harness.contracts import Checkpoint, Phase, Terms
 from harness.numerics import Objective
 from harness.objective.decayed import Decayed
 
+Shares = Callable[[Tensor, Tensor, Tensor, Objective], tuple[Tensor, Tensor]]
+"""(logits [b, n, slots, V], labels, weights, objective) -> what ``eager_shares`` gives. May write
+into the logits."""
+
 
 class FusedLinearCE:
     """The checkpoint part is not asked: there is nothing to recompute."""
@@ -30,13 +35,11 @@ class FusedLinearCE:
         self,
         preset: Preset,
         objective: Objective | None = None,
-        device: torch.device | None = None,
         run: Run = at_home,
+        shares: Shares | None = None,
     ) -> None:
         self._blocks, self._objective = preset.chunk_blocks, objective or Decayed()
-        self._run = run
-        on_gpu = device is not None and device.type == "cuda"
-        self._shares: Any = compiled(shares, device) if device is not None and on_gpu else shares
+        self._run, self._shares = run, shares or eager_shares
 
     def terms(
         self,
@@ -88,7 +91,7 @@ class _InForward(torch.autograd.Function):  # type: ignore[misc]
         return None, gradient * upstream.to(gradient.dtype), None, None, None
 
 
-def shares(
+def eager_shares(
     logits: Tensor, labels: Tensor, weights: Tensor, objective: Objective
 ) -> tuple[Tensor, Tensor]:
     """(numerator, denominator, correct, count) fp32 [4], and d numerator / d logits."""
@@ -107,4 +110,15 @@ def shares(
     return torch.stack(figures), pull.to(logits.dtype)
 
 
-part = Part(build=FusedLinearCE)
+def build(
+    preset: Preset,
+    objective: Objective | None = None,
+    device: torch.device | None = None,
+    run: Run = at_home,
+) -> FusedLinearCE:
+    on_gpu = device is not None and device.type == "cuda"
+    shares = compiled(eager_shares, device) if device is not None and on_gpu else eager_shares
+    return FusedLinearCE(preset, objective, run, shares)
+
+
+part = Part(build=build)

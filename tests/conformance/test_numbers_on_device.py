@@ -17,6 +17,7 @@ from tests.unit.harness_model.packing import file_of
 pytestmark = pytest.mark.slow
 PARTS = [
     ("layers", "compiled"), ("loss", "fused_linear_ce"), ("loss", "compiled_chunk"),
+    ("loss", "fused_linear_ce_triton"),
     *(("attention", name) for name in names("attention") if name != "dense"),
 ]  # fmt: skip
 EXACT = 1e-3
@@ -34,6 +35,8 @@ def test_fp32_gradients_are_the_plain_ones(
 ) -> None:
     if (device, axis) == ("cpu", "layers"):
         pytest.skip("on the CPU, tests/unit/harness_model/test_layers.py compares them")
+    if reason := load(axis, name).refuse(device.split(":")[0]):
+        pytest.skip(reason)
     with slot(tmp_path, device) as plain, slot(tmp_path, device, **{axis: name}) as other:
         for number in range(3):  # both row lengths, and one of them again
             wanted, got = plain.gradients(number), other.gradients(number)
@@ -67,8 +70,10 @@ def test_a_part_that_computes_something_else_is_seen(tmp_path: Path, device: str
 
 
 @pytest.mark.parametrize("device", DEVICES)
-@pytest.mark.parametrize("loss", ["fused_linear_ce", "compiled_chunk"])
+@pytest.mark.parametrize("loss", ["fused_linear_ce", "fused_linear_ce_triton", "compiled_chunk"])
 def test_the_loss_parts_know_other_objectives(tmp_path: Path, device: str, loss: str) -> None:
+    if reason := load("loss", loss).refuse(device.split(":")[0]):
+        pytest.skip(reason)
     paced = {"objective": "d_pace"}
     with slot(tmp_path, device, **paced) as plain, slot(tmp_path, device, **paced, loss=loss) as it:
         wanted, got = plain.gradients(0), it.gradients(0)
