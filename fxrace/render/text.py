@@ -19,6 +19,7 @@ from fxrace.records.document import FindingRow, SweepDocument
 from fxrace.records.tally import Tally
 from fxrace.records.verdict import Verdict
 from fxrace.render.view import answer, grid, pace, words
+from fxrace.render.view.cases import seen
 
 SHOWN_FINDINGS, SHOWN_BLIND = 10, 10
 
@@ -30,7 +31,7 @@ def render(document: SweepDocument, *, width: int = 100, colour: bool = False) -
     if document.cells:
         console.print(_table(document))
     for finding in document.findings[:SHOWN_FINDINGS]:
-        _finding(console, finding, sum(not grid.reference(t.knobs) for t in document.trials))
+        _finding(console, finding, seen(finding, document))
     more = len(document.findings) - SHOWN_FINDINGS
     if more > 0:
         console.print(f"... and {words.count(more, 'more finding')} in the report")
@@ -76,12 +77,11 @@ def _failed(total: Mapping[Verdict, int]) -> Tally:
     return wilson(sum(n for v, n in total.items() if v.failed), conclusive)
 
 
-def _finding(console: Console, finding: FindingRow, trials: int) -> None:
-    seen = f"{len(finding.trials)} of {words.count(trials, 'trial')}"
+def _finding(console: Console, finding: FindingRow, where: str) -> None:
     head = f"{finding.tier.value} {words.one_line(finding.title, 300)}"
     wrapped = textwrap.fill(head, console.width, subsequent_indent="   ")
     _line(console, f"\n{wrapped}", style="bold")
-    _line(console, f"   seen in {seen}, fingerprint {words.one_line(finding.fingerprint, 40)}")
+    _line(console, f"   seen in {where}, fingerprint {words.one_line(finding.fingerprint, 40)}")
     if finding.suppressed is not None:
         _line(console, f"   suppressed: {words.one_line(finding.suppressed, 200)}")
     _line(console, f"   hazard: {words.hazard(finding.hazard)}")

@@ -71,11 +71,15 @@ def title(document: Document) -> str:
 
 
 def seen(row: FindingRow, document: Document) -> str:
-    """``3 of 48 trials``."""
+    """``3 of 48 trials``, with ``2 of 4 reference runs`` where those show it too, or only those."""
     if isinstance(document, ExploreDocument):
         return f"{len(row.trials)} of {words.count(len(document.pairs), 'pair')}"
-    every = sum(1 for trial in document.trials if not grid.reference(trial.knobs))
-    return f"{len(row.trials)} of {words.count(every, 'trial')}"
+    struck, told = set(row.trials), []
+    for noun, wanted in (("trial", False), ("reference run", True)):
+        of = [t.digest for t in document.trials if grid.reference(t.knobs) is wanted]
+        if number := len(struck.intersection(of)):
+            told.append(f"{number} of {words.count(len(of), noun)}")
+    return " and ".join(told) or "no trial of this run"
 
 
 def _cell(

@@ -20,6 +20,7 @@ from markupsafe import Markup
 from fxrace.records.tally import Tally
 from fxrace.records.verdict import Verdict
 from fxrace.render.view import ring, words
+from fxrace.render.view.cases import seen
 from fxrace.render.view.stacks import shown_path
 
 ROOM = Path(__file__).parent.parent
@@ -113,6 +114,7 @@ def _templates() -> jinja2.Environment:
         tiers=words.TIERS,
         count=words.count,
         ring=ring.drawn,
+        seen=seen,
     )
     return found
 

@@ -20,7 +20,7 @@ from fxrace.records.exploration import ExploreDocument, PairVerdict
 from fxrace.records.finding import Frame, Side, Tier
 from fxrace.records.verdict import Verdict
 from fxrace.render import github, junit, md, sarif
-from fxrace.render.view.cases import Result, cases
+from fxrace.render.view.cases import Result, cases, seen
 from tests.unit.render import documents, explorations
 from tests.unit.render.test_formats import HOSTILE, Huge, hostile
 
@@ -228,3 +228,12 @@ def test_a_failure_that_no_finding_explains_is_never_suppressed() -> None:
     assert [case.result for case in cases(replace(document, trials=trials))] == [Result.FAILED]
     near = replace(row, tier=Tier.NEAR_MISS)
     assert [case.result for case in cases(replace(document, findings=(near,)))] == [Result.FAILED]
+
+
+def test_reference_runs_are_counted_apart() -> None:
+    document = documents.sweep(repeats=1)
+    references, own = documents.document([]).trials, document.trials[2:]
+    both = documents.finding((references[0].digest, own[0].digest, own[1].digest))
+    assert seen(both, document) == f"2 of {len(own)} trials and 1 of 2 reference runs"
+    assert seen(documents.finding((references[1].digest,)), document) == "1 of 2 reference runs"
+    assert seen(documents.finding((own[0].digest,)), document) == f"1 of {len(own)} trials"
