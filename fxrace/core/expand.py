@@ -28,8 +28,8 @@ KERNELS = ("attention", "layers", "loss")
 OWN = (*MEANING, *KERNELS)
 """Axes of which a reference has its trial's own values: those that change which numbers are
 computed, and those that change by which kernels, so how they are rounded: by the same ones two runs
-in bf16 stay within 0.6 % of the loss for 500 steps (H200, preset small). What such a kernel gets wrong
-by itself the reference gets wrong too, so it is first compared with plain PyTorch (``plain`` events).
+in bf16 stay within 0.6 % of the loss for 500 steps (H200, preset small). What such a kernel gets
+wrong by itself the reference gets wrong too, so it is compared with plain PyTorch (``plain``).
 """
 REFERENCE_SETTINGS = {"freeze": False}
 """It has no warm-up, so it compiles whenever it needs to."""
