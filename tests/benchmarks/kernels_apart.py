@@ -2,7 +2,7 @@
 
 ``python -m tests.benchmarks.kernels_apart --preset small --steps 300 --part attention=dense --part
 attention=flex`` runs the training loop once per ``--part`` (comma-separated ``axis=name``; the same
-one twice shows how far a run is from itself) and prints one JSON line for each: the largest relative
+one twice shows how far a run is from itself) and prints a JSON line for each: the largest relative
 distance of loss and gradient norm from the first run, by hundreds of steps, and how far its kernels
 are from plain PyTorch's before it trains.
 """
