@@ -14,7 +14,7 @@ from harness.assembly import Assembly
 from harness.model.training import Batch
 
 EXACT, COARSE = 1e-2, 0.1
-"""How far, relatively, sound kernels may part on one weight in fp32, and in anything narrower. Seen:
+"""How far, relatively, sound kernels may part on a weight in fp32, and in anything narrower. Seen:
 6e-7 and 0.009; a block mask that misled its kernels: 0.41.
 """
 
