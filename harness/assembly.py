@@ -19,15 +19,15 @@ from fxrace.probe.part import Part
 from fxrace.probe.recorder import Recorder
 from harness import parts
 from harness.channel import Channel
-from harness.compiles import count_compiles
 from harness.compiling import under
 from harness.config import DEFAULT_KNOBS, Plan
 from harness.contracts import Attention, Checkpoint, Locking, Warmup
-from harness.corpora import corpus_of
-from harness.counters import Counters
 from harness.crew import Failures
+from harness.data.corpora import corpus_of
 from harness.devices import settle
-from harness.hosted import Hosted
+from harness.figures.compiles import count_compiles
+from harness.figures.counters import Counters
+from harness.model.hosted import Hosted
 from harness.model.pretrain import load_target
 from harness.model.target import Borrowed
 from harness.model.training import Gear

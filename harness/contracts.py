@@ -110,7 +110,7 @@ class Attention(Protocol):
 
     ``fused`` is True when the part promises that scores are never materialised. A part may have
     an attribute ``tracing: Tracing`` (without it: PER_KEY). ``counters`` is a
-    ``harness.counters.Counters``; calls are counted for the part, dense falls by the part.
+    ``harness.figures.counters.Counters``; calls are counted for the part, dense falls by the part.
     ``plan`` prepares the DFlash mask of ``harness.model.mask`` for one batch; for packed rows it
     gets ``since`` i64 [b, N] too, the first token that a block may see, and else no fifth argument.
     ``attend`` takes q [b, n_q, Q, d] and k, v [b, n_kv, S+Q, d] and returns [b, n_q, Q, d].

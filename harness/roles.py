@@ -18,12 +18,12 @@ from torch import Tensor
 from fxrace.probe.recorder import Recorder
 from harness.channel import Channel
 from harness.config import Plan
-from harness.corpora import corpus_of
-from harness.counters import PerThread
+from harness.data.corpora import corpus_of
 from harness.devices import settle
+from harness.figures.counters import PerThread
+from harness.figures.stall import Stall
 from harness.model.target import Target
 from harness.model.training import Batch
-from harness.stall import Stall
 from harness.step import Drafting, Result
 
 

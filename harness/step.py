@@ -22,7 +22,7 @@ from torch import Tensor
 from harness.channel import Stopped
 from harness.config import Plan
 from harness.contracts import Attention, Call, Graphs, Locking, Phase, Tracing
-from harness.corpora import corpus_of
+from harness.data.corpora import corpus_of
 from harness.model.drafter import build_drafter
 from harness.model.target import Borrowed
 from harness.model.training import Batch, Blocks, Gear, draft_terms, draw_blocks

@@ -20,14 +20,14 @@ from fxrace.probe.recorder import Recorder
 from fxrace.records.trial import Trial
 from harness import compile_caches, parts
 from harness.assembly import Workshop, assemble, options_of
-from harness.balance import told
 from harness.config import DEFAULT_SETTINGS, Plan
-from harness.corpora import fitted
+from harness.data.corpora import fitted
+from harness.data.token_files import BadTokens
 from harness.devices import NoDevice, devices_of, place
-from harness.figures import peak_memory, recomputed, record_summary
+from harness.figures.balance import told
+from harness.figures.summary import peak_memory, recomputed, record_summary
 from harness.guarded import Guarded
-from harness.hosted import NoModel, shape_of
-from harness.token_files import BadTokens
+from harness.model.hosted import NoModel, shape_of
 
 
 def run(trial: Trial, recorder: Recorder) -> None:

@@ -84,7 +84,7 @@ class Fused(Mastered):
 
     def _build(self, preset: Preset) -> None:
         # Triton is where CUDA is, and nowhere else.
-        from harness.fused_adamw import Moments, Rule
+        from harness.kernels.fused_adamw import Moments, Rule
 
         rule = Rule(weight_decay=preset.weight_decay)
         with torch.no_grad():

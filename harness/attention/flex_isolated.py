@@ -13,11 +13,11 @@ from torch import Tensor
 from torch.nn.attention.flex_attention import flex_attention
 
 from fxrace.probe.part import Part
-from harness.block_mask import BlockMasks
 from harness.compiling import compiled
 from harness.contracts import Tracing
-from harness.counters import Counters
-from harness.flex_path import prepare
+from harness.figures.counters import Counters
+from harness.kernels.block_mask import BlockMasks
+from harness.kernels.flex_path import prepare
 
 
 class FlexIsolated:

@@ -16,8 +16,8 @@ from fxrace.probe.participants import participants
 from harness.assembly import Assembly
 from harness.channel import Channel, Stopped
 from harness.crew import Crew, StartLine
+from harness.figures.gil import GilShare
 from harness.freeze import frozen
-from harness.gil import GilShare
 from harness.meeting import NAME as COORDINATOR
 from harness.meeting import AtBarrier, Coordinated
 from harness.roles import Feeder, Parcel, Trainer

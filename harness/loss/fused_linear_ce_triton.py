@@ -20,7 +20,7 @@ def build(
     device: torch.device | None = None,
     run: Run = at_home,
 ) -> FusedLinearCE:
-    from harness.softmax_kernels import Softmax  # Triton is there where GPUs are
+    from harness.kernels.softmax import Softmax  # Triton is there where GPUs are
 
     device = device or torch.device("cuda")
     return FusedLinearCE(

@@ -23,8 +23,8 @@ import torch
 import torch.nn.functional as F
 
 from harness.config import Preset
-from harness.corpora import Phrases, Text
-from harness.data import language
+from harness.data.corpora import Phrases, Text
+from harness.data.rows import language
 from harness.model.layers import initialise
 from harness.model.target import Target
 

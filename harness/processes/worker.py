@@ -18,14 +18,16 @@ from fxrace.probe.failure import described
 from harness import parts
 from harness.assembly import Shared, Workshop
 from harness.channel import Stopped
-from harness.compiles import count_compiles
-from harness.counters import Counters
 from harness.devices import settle
+from harness.figures.compiles import count_compiles
+from harness.figures.counters import Counters
 from harness.processes.orders import LOOK_S, Finished, Links, Order, Reporter
 from harness.roles import Feeder, Parcel, Trainer
 
 MEETING_S = 120.0
 """How long drafters wait for each other in one sum before they give up."""
+NEWS_S = 5.0
+"""How long it may take until a drafter hears that a target has ended."""
 
 
 def work(order: Order, links: Links, pipe: Any) -> None:
@@ -162,6 +164,12 @@ class _Lanes:
                 batch, made_s = lane.get(timeout=LOOK_S)
             except queue.Empty:
                 continue
+            except Exception:
+                # What lies in a lane lives in the target's process. Where that has ended, the news
+                # of it is on its way, and this is no failure of the drafter's own.
+                if self._links.stop.wait(NEWS_S):
+                    break
+                raise
             self._step += 1
             return Parcel(batch=batch, made_s=made_s)
         raise Stopped

@@ -12,7 +12,7 @@ from typing import Any
 from fxrace.probe.part import Part
 from harness.channel import Channel
 from harness.config import Preset
-from harness.memory import batch_bytes
+from harness.figures.memory import batch_bytes
 
 
 def build(preset: Preset, drafters: int, stop: threading.Event) -> tuple[Channel[Any], ...]:

@@ -24,9 +24,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from harness import flops, parts
+from harness import parts
 from harness.config import Preset
 from harness.devices import devices_of, peak_flops
+from harness.figures import flops
 from harness.model.drafter import Drafter, build_drafter
 from harness.model.mask import dense_mask
 from harness.model.training import Batch, Blocks, draw_blocks

@@ -30,13 +30,14 @@ from typing import Any
 import torch
 
 from fxrace.probe.recorder import Recorder
-from harness import flops, parts
+from harness import parts
 from harness.assembly import Shared, Workshop
 from harness.config import DEFAULT_KNOBS, Plan, Preset
-from harness.counters import Counters
 from harness.devices import devices_of, peak_flops, place
-from harness.figures import recomputed
-from harness.memory import predicted
+from harness.figures import flops
+from harness.figures.counters import Counters
+from harness.figures.memory import predicted
+from harness.figures.summary import recomputed
 from harness.model.target import Borrowed
 from harness.model.training import Batch
 from harness.step import Drafting

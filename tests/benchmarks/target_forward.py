@@ -16,9 +16,10 @@ from typing import Any
 
 import torch
 
-from harness import flops, parts
+from harness import parts
 from harness.config import Preset
 from harness.devices import devices_of, peak_flops
+from harness.figures import flops
 from harness.model.layers import initialise
 from harness.model.target import Target
 from tests.benchmarks.drafter_step import TIMED, ceiling, profile, timed

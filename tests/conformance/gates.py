@@ -18,7 +18,7 @@ from torch import Tensor
 from harness.attention.dense import Dense
 from harness.config import Plan
 from harness.contracts import Attention
-from harness.data import language, rows
+from harness.data.rows import language, rows
 from harness.decode import decode_all
 from harness.devices import place
 from harness.graphs import Live

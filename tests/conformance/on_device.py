@@ -14,8 +14,8 @@ from torch import Tensor
 from fxrace.probe.recorder import Recorder
 from harness.assembly import Shared, Workshop
 from harness.config import DEFAULT_KNOBS, DrafterShape, Preset, TargetShape
-from harness.counters import Counters
 from harness.devices import place
+from harness.figures.counters import Counters
 from harness.parts import select
 from harness.roles import Feeder
 from harness.step import Drafting, seed_of

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from fxrace.probe.recorder import Recorder
 from harness.contracts import Attention
-from harness.counters import Counters
+from harness.figures.counters import Counters
 from harness.model.mask import dense_mask
 from harness.parts import make
 from tests.conformance.folder import names, usable

@@ -10,7 +10,7 @@ import torch
 from hypothesis import strategies as st
 from torch import Tensor
 
-from harness.corpora import text_of
+from harness.data.corpora import text_of
 from harness.model.target import Target
 from harness.model.training import Batch
 

@@ -13,7 +13,7 @@ from harness.attention.dense import Dense, DensePlan, plan_from
 from harness.checkpoint.off import Off
 from harness.config import DrafterShape, Preset
 from harness.contracts import Attention, Phase
-from harness.data import language, rows
+from harness.data.rows import language, rows
 from harness.layers.plain import Plain
 from harness.locking.none import NoLock
 from harness.loss.chunked import Chunked

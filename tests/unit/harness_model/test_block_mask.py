@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch.nn.attention.flex_attention import create_block_mask
 
-from harness.block_mask import TILE, BlockMasks, Tiling
+from harness.kernels.block_mask import TILE, BlockMasks, Tiling
 from harness.model.mask import dense_mask, dflash_mask_mod
 
 CPU = torch.device("cpu")

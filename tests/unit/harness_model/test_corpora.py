@@ -10,12 +10,12 @@ import pytest
 import torch
 from torch import Tensor
 
-from harness.corpora import NAMED, fitted, text_of
+from harness.data.corpora import NAMED, fitted, text_of
+from harness.data.token_files import BadTokens, tokens_of
 from harness.model.drafter import build_drafter
 from harness.model.target import Target
 from harness.model.training import Batch
 from harness.recipes.tiny import preset as tiny
-from harness.token_files import BadTokens, tokens_of
 from tests.unit.harness_model.rig import raw, terms_loss
 
 TOKENS = [*range(5, 300), 65535]

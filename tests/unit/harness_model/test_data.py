@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 import torch
 
-from harness.data import Corpus, language, rows
+from harness.data.rows import Corpus, language, rows
 
 CORPUS = language(64)
 

@@ -8,7 +8,7 @@ import torch.nn.functional as F
 
 from harness import decode
 from harness.attention.dense import Dense
-from harness.data import language, rows
+from harness.data.rows import language, rows
 from harness.model.drafter import build_drafter
 from harness.model.target import Target
 from harness.model.training import draw_blocks

@@ -8,7 +8,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
 from harness.config import DrafterShape, TargetShape
-from harness.flops import Recomputed, draft_flops, feature_flops, hardware_flops, step_flops
+from harness.figures.flops import Recomputed, draft_flops, feature_flops, hardware_flops, step_flops
 from harness.model.drafter import build_drafter
 from harness.model.mask import dense_mask
 from harness.model.target import Target

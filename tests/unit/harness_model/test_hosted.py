@@ -15,7 +15,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from harness.hosted import Hosted, NoModel, alike, shape_of
+from harness.model.hosted import Hosted, NoModel, alike, shape_of
 from tests.unit.harness_model.packing import starts_of
 
 CONFIG = SimpleNamespace(

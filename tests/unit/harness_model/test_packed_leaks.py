@@ -20,9 +20,9 @@ from torch import Tensor
 from fxrace.probe.recorder import Recorder
 from harness.attention.dense import Dense
 from harness.contracts import Attention
-from harness.corpora import text_of
-from harness.counters import Counters
+from harness.data.corpora import text_of
 from harness.decode import teacher_forced
+from harness.figures.counters import Counters
 from harness.model.cache import KeyValues
 from harness.model.drafter import build_drafter
 from harness.model.pretrain import SEED, UNTOLD, train

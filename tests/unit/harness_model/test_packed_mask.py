@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.nn.attention.flex_attention import create_block_mask
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from harness.block_mask import BlockMasks
+from harness.kernels.block_mask import BlockMasks
 from harness.model.anchors import label_slots, sample_anchors
 from harness.model.mask import dense_mask, dflash_mask_mod
 from harness.numerics import Convention

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 import torch
 
-from harness.corpora import text_of
-from harness.documents import Packed
-from harness.token_files import BadTokens
+from harness.data.corpora import text_of
+from harness.data.documents import Packed
+from harness.data.token_files import BadTokens
 from tests.unit.harness_model.packing import LENGTHS, file_of, packed_rows
 
 CONTEXT = 40

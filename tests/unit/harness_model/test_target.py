@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 import torch
 
-from harness.data import language, rows
+from harness.data.rows import language, rows
 from harness.model.cache import KeyValues
 from harness.model.target import Target, capture_layers
 

@@ -7,19 +7,19 @@ from pathlib import Path
 import pytest
 import torch
 
-from harness import flops
-from harness.balance import balance_of, told
 from harness.devices import place
-from harness.figures import recomputed, summarise
+from harness.figures import flops
+from harness.figures.balance import balance_of, told
+from harness.figures.memory import batch_bytes, drafter_parameters, predicted
+from harness.figures.summary import recomputed, summarise
+from harness.figures.windows import merged, windows
 from harness.loss.fused_linear_ce import FusedLinearCE
-from harness.memory import batch_bytes, drafter_parameters, predicted
 from harness.model.drafter import build_drafter
 from harness.recipes.paper_4b import preset as paper_4b
 from harness.recipes.paper_8b import preset as paper_8b
 from harness.recipes.tiny import preset as tiny
 from harness.recompute import Kind, Recompute
 from harness.roles import Turn
-from harness.windows import merged, windows
 from tests.unit.harness_threads.trials import run_trial
 
 

@@ -11,9 +11,9 @@ import torch.nn.attention.flex_attention as flex
 from torch import Tensor
 
 from fxrace.probe.recorder import Recorder
-from harness.compiles import count_compiles
 from harness.contracts import Attention
-from harness.counters import Counters
+from harness.figures.compiles import count_compiles
+from harness.figures.counters import Counters
 from harness.parts import load
 from tests.unit.harness_threads.trials import read
 
@@ -115,6 +115,6 @@ def test_hooks_come_off_and_notes_are_said_once(counters: Counters, record: Path
 def test_an_unknown_torch_is_blind_not_clean(
     counters: Counters, record: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("harness.flex_path._ENTRANCES", ("surely_not_there",))
+    monkeypatch.setattr("harness.kernels.flex_path._ENTRANCES", ("surely_not_there",))
     built("flex", counters)
     assert [e.data["what"] for e in read(record).of("blind")] == ["dense attention"]

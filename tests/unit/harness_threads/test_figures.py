@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from harness import flops
 from harness.config import Plan
 from harness.devices import NoDevice, devices_of, peak_flops, place
-from harness.figures import covered, steady, summarise
+from harness.figures import flops
+from harness.figures.summary import covered, steady, summarise
 from harness.recipes.tiny import preset
 from harness.roles import Turn
 from harness.step import seed_of

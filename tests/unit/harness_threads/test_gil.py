@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from harness import gil
-from harness.gil import RATE, UNNAMED, Refused, Sampling, counted
+from harness.figures import gil
+from harness.figures.gil import RATE, UNNAMED, Refused, Sampling, counted
 from tests.unit.harness_threads.trials import run_trial
 
 SAMPLED_S = 1.5

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from fxrace.records.event import Trace
-from harness.corpora import text_of
+from harness.data.corpora import text_of
 from harness.devices import place
 from harness.graphs import Live
 from harness.model.pretrain import load_target

@@ -6,11 +6,18 @@ Times are the trial's own: from the record of the failure to that of the last pr
 from __future__ import annotations
 
 import multiprocessing
+import threading
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from fxrace.records.event import Trace
+from harness.channel import Stopped
+from harness.devices import place
+from harness.processes import worker
+from harness.recipes.tiny import preset as tiny
 from tests.unit.harness_threads.trials import losses, part_file, run_trial
 
 FAILS = '''"""Drafter 1 ends in its second step."""
@@ -126,9 +133,30 @@ def test_a_target_without_memory_stops_all_also_who_does_not_listen(tmp_path: Pa
     assert raised == {"target-0": TYPES["lacks_memory"]}
     how = ended(trace)
     assert how.pop("drafter-0") == "killed"
-    # A second is what it has to stop in; with more processes than processors it may miss that.
-    assert how.pop("drafter-1") in ("stopped", "killed")
-    assert how == {"target-0": "raised"}
+    assert how == {"drafter-1": "stopped", "target-0": "raised"}
+
+
+class Broken:
+    """A lane whose target has ended: what lay in it cannot be had any more."""
+
+    def get(self, timeout: float) -> object:
+        raise ConnectionResetError("planted")
+
+
+@pytest.mark.parametrize("heard", [True, False])
+def test_what_a_dead_target_had_sent_is_its_failure_and_not_the_drafters(
+    monkeypatch: pytest.MonkeyPatch, heard: bool
+) -> None:
+    """Unless nobody says that a target has ended; then it is what it looks like."""
+    monkeypatch.setattr(worker, "NEWS_S", 20.0 if heard else 0.01)
+    plan = place(tiny, ("cpu",), targets=1, drafters=1, seed=0, steps=3, freeze=False)
+    stop = threading.Event()
+    order: Any = SimpleNamespace(plan=plan, index=0)
+    links: Any = SimpleNamespace(lanes=((Broken(),),), stop=stop)
+    if heard:
+        threading.Timer(0.05, stop.set).start()
+    with pytest.raises(Stopped if heard else ConnectionResetError):
+        worker._Lanes(order, links).get()
 
 
 def test_an_independent_drafter_stops_all_when_asked_to(tmp_path: Path) -> None:

@@ -14,9 +14,9 @@ import torch
 from fxrace.core.bottleneck import SOME, Cause, bottleneck
 from fxrace.records.event import Trace
 from fxrace.records.outcome import DrafterSpeed
-from harness import stall
 from harness.devices import place
-from harness.figures import speed_of, summarise
+from harness.figures import stall
+from harness.figures.summary import speed_of, summarise
 from harness.processes.orders import Finished
 from harness.processes.worker import _Lane
 from harness.recipes.tiny import preset

@@ -19,13 +19,13 @@ import torch
 
 from fxrace.probe.recorder import Recorder
 from fxrace.records.outcome import DrafterSpeed
-from harness import flops
 from harness.config import Plan
 from harness.contracts import Summary
 from harness.devices import peak_flops
-from harness.memory import predicted
+from harness.figures import flops
+from harness.figures.memory import predicted
+from harness.figures.windows import covered, windows
 from harness.roles import Turn
-from harness.windows import covered, windows
 
 NOTHING = flops.Recomputed()
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from harness.counters import Counters, PerThread
+from harness.figures.counters import Counters, PerThread
 
 _PLACE = "_compile"
 

@@ -18,9 +18,9 @@ import torch
 from torch import Tensor
 
 from harness.config import APART, JOINED, PACKED, Plan, Preset
-from harness.data import language, rows
-from harness.documents import Documents, Packed, supervised
-from harness.token_files import BadTokens, read
+from harness.data.documents import Documents, Packed, supervised
+from harness.data.rows import language, rows
+from harness.data.token_files import BadTokens, read
 
 PHRASE, ZIPF, STDLIB = "phrase", "zipf", "stdlib"
 NAMED = (PHRASE, ZIPF, STDLIB)
@@ -47,7 +47,7 @@ class Text(Protocol):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Phrases:
-    """The phrase language of ``harness.data`` for this vocabulary."""
+    """The phrase language of ``harness.data.rows`` for this vocabulary."""
 
     vocab: int
     key: str = PHRASE

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from harness import flops
 from harness.config import Plan, Preset
-from harness.memory import predicted
+from harness.figures import flops
+from harness.figures.memory import predicted
 
 MOST_SLOTS = 8
 

@@ -15,7 +15,7 @@ import torch
 import torch.nn.attention.flex_attention as flex
 from torch import Tensor
 
-from harness.counters import Counters
+from harness.figures.counters import Counters
 
 LIFTED = "flex_attention's device check is lifted: it refuses gradients on the CPU, the operator"
 # Called by every uncompiled flex_attention and by nothing a compiled one runs; the later name
