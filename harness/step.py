@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+import math
 import threading
 import time
 from collections.abc import Callable, Generator, Iterator
@@ -149,20 +150,18 @@ class Drafting:
             self._as_step(Phase.WARMUP, partial(self._gradients, batch, gear))
             for gear in (self._gear, replace(gear, locking=self._lock))
         )
-        return max(
-            (float((mine[name] - wanted).norm() / wanted.norm().clamp_min(SMALLEST)), name)
-            for name, wanted in theirs.items()
-        )
+        return max((_distance(mine[name], wanted), name) for name, wanted in theirs.items())
 
     def _gradients(self, batch: Batch, gear: Gear) -> dict[str, Tensor]:
         """The loss and every weight's gradient, by name, fp32."""
         generator = torch.Generator().manual_seed(seed_of(self._plan.seed, self.index))
-        loss, *_ = self._backward(batch, generator, gear)
-        weights = self.module.named_parameters()
-        found = {"loss": loss, **{name: weight.grad for name, weight in weights}}
-        kept = {name: value.float().clone() for name, value in found.items()}
-        self._updates.drop()
-        return kept
+        try:
+            loss, *_ = self._backward(batch, generator, gear)
+            weights = self.module.named_parameters()
+            found = {"loss": loss, **{name: weight.grad for name, weight in weights}}
+            return {name: value.float().clone() for name, value in found.items()}
+        finally:
+            self._updates.drop()
 
     def _as_step(self, phase: Phase, work: Callable[[], T]) -> T:
         call = Call(site="step", drafter=self.index, phase=phase)
@@ -253,6 +252,12 @@ class _Keyed:
 
     def close(self) -> None:
         self._locking.close()
+
+
+def _distance(mine: Tensor, theirs: Tensor) -> float:
+    """Norm of the difference over the norm of ``theirs``; infinite where that is no number."""
+    found = float((mine - theirs).norm() / theirs.norm().clamp_min(SMALLEST))
+    return math.inf if math.isnan(found) else found
 
 
 def seed_of(*parts: int) -> int:

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
+from torch import Tensor
 
+from fxrace.core.curve import unlike_plain
 from harness import self_check
+from harness.attention.dense import Dense
+from harness.model.training import Batch
 from harness.step import Drafting
 from tests.acceptance.sweeping import PLANTED
 from tests.unit.harness_threads.trials import losses, run_trial
@@ -48,14 +54,37 @@ def test_nothing_is_learned_by_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert losses(checked) == losses(unchecked)
 
 
+def test_what_is_no_number_is_farthest_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    attend = Dense.attend
+
+    def spoils(part: Dense, q: Tensor, k: Tensor, *others: Any) -> Tensor:
+        if type(part) is not Dense:
+            k.register_hook(lambda gradient: gradient * torch.nan)
+        return attend(part, q, k, *others)
+
+    monkeypatch.setattr(Dense, "attend", spoils)
+    monkeypatch.setenv("FXRACE_PARTS", str(PLANTED))
+    trace = run_trial(tmp_path, {"attention": "wrong_keys", "execution": "oracle"}, steps=2)
+    assert [event.data["distance"] for event in trace.of("plain")] == [math.inf]
+    assert "inf from plain" in str(unlike_plain(trace))
+
+
 def test_too_little_memory_for_it_is_said_and_costs_nothing_else(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(*_: object) -> None:
-        raise torch.OutOfMemoryError("planted")
+    """Also where gradients are there already when memory runs out."""
+    alone = {"attention": "dense", "execution": "oracle"}
+    undisturbed = run_trial(tmp_path, alone)
+    backward = Drafting._backward
 
-    monkeypatch.setattr(Drafting, "apart_from", full)
-    trace = run_trial(tmp_path, {"attention": "dense", "execution": "oracle"})
+    def full(drafting: Drafting, batch: Batch, *others: Any) -> Any:
+        figures = backward(drafting, batch, *others)
+        if len(others) == 2 and others[1] is not drafting._gear:
+            raise torch.OutOfMemoryError("planted")
+        return figures
+
+    monkeypatch.setattr(Drafting, "_backward", full)
+    trace = run_trial(tmp_path, alone)
     assert not list(trace.of("plain", "raised"))
     assert any("not compared with plain" in event.data["text"] for event in trace.of("note"))
-    assert losses(trace)
+    assert losses(trace) == losses(undisturbed)
