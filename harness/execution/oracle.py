@@ -36,14 +36,11 @@ class Oracle:
 
     def run(self) -> None:
         """Warm up and train. Failures of drafters are recorded, those of targets raised."""
-        with _limitless():
-            self._train()
-
-    def _train(self) -> None:
         every = self._all
         contexts = every.plan.preset.contexts
         every.recorder.emit("phase", name="warmup")
-        every.warmup.before_threads(every.trainers, contexts)
+        with _limitless():
+            every.warmup.before_threads(every.trainers, contexts)
         for trainer in every.trainers:
             self._try(trainer, partial(every.warmup.in_drafter, trainer, contexts, 1))
         self._try(every.trainers[0], self._check)
@@ -103,7 +100,8 @@ class Oracle:
 
     def _try(self, trainer: Trainer, work: Callable[[], T]) -> T | None:
         try:
-            with participants.taking_part(trainer.name):
+            # In this order: who compiles under a setting must be who has set it.
+            with participants.taking_part(trainer.name), _limitless():
                 trainer.settle()
                 return work()
         except Exception as error:
