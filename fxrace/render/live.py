@@ -91,6 +91,7 @@ def _counters(board: Board) -> Text:
         if number:
             line.append(letter, style=STYLES[verdict])
             line.append(f" {verdict.value.lower()} {number}  ")
-    for verdict_name, number in board.references.items():
-        line.append(f"reference {verdict_name.lower()} {number}", style="dim")
+    told = ", ".join(f"{name.lower()} {number}" for name, number in board.references.items())
+    if told:
+        line.append(f"references: {told}", style="dim")
     return line

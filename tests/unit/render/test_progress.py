@@ -98,6 +98,8 @@ def test_references_are_counted_apart() -> None:
     board.planned(trials, {}, 0.0)
     assert board.ended(trials[0], outcome(), 1.0) is None
     assert (board.references, board.totals) == ({"CLEAN": 1}, {})
+    board.ended(trials[1], outcome(Verdict.WRONG), 2.0)
+    assert live._counters(board).plain == "references: clean 1, wrong 1"
 
 
 def test_references_are_told_by_what_sets_them_apart() -> None:
