@@ -43,7 +43,7 @@ def mosaic(board: Board, width: int, height: int) -> Table:
     needed = label + 2 + len(columns) * (CELL + GAP) + len({c[0] for c in columns})
     if needed > width or len(rows) + 3 > height:
         return _folded(placed, rows, width, height)
-    return _letters(placed, rows, columns)
+    return _letters(placed, rows, columns, width - label)
 
 
 def legend(board: Board) -> Text:
@@ -67,16 +67,19 @@ def letter(cell: CellState | None) -> Text:
 
 
 def _letters(
-    placed: Mapping[tuple[Row, Column], CellState], rows: list[Row], columns: list[Column]
-) -> Table:
+    placed: Mapping[tuple[Row, Column], CellState], rows: list[Row], columns: list[Column],
+    room: int,
+) -> Table:  # fmt: skip
+    """Headings are written out where there is room for all of them."""
     table = Table(box=None, padding=0, pad_edge=False, show_header=False)
     table.add_column(no_wrap=True)
     groups = list(dict.fromkeys(column[0] for column in columns))
     for _ in groups:
         table.add_column(no_wrap=True)
     members = {group: [c for c in columns if c[0] == group] for group in groups}
+    whole = sum(max(_width(len(members[g])), *(len(name) + 1 for name in g)) + 2 for g in groups)
     for level in range(max((len(group) for group in groups), default=0)):
-        heads = (_fit(group[level], len(members[group])) for group in groups)
+        heads = (g[level] if whole <= room else _fit(g[level], len(members[g])) for g in groups)
         table.add_row("", *(Text(f"  {head}", style="bold") for head in heads))
     warmups = [_joined(Text(f" {c[1][:2]}", style="dim") for c in members[g]) for g in groups]
     table.add_row(Text("locking checkpoint", style="dim"), *warmups)
@@ -90,8 +93,12 @@ def _joined(places: Iterable[Text]) -> Text:
     return Text.assemble("  ", *(part for place in places for part in (place, " " * GAP)))
 
 
+def _width(places: int) -> int:
+    return places * (CELL + GAP)
+
+
 def _fit(text: str, places: int) -> str:
-    width = places * (CELL + GAP)
+    width = _width(places)
     if len(text) < width:
         return text
     head = (width - 2) // 2

@@ -70,6 +70,14 @@ def test_the_default_sweep_fits_eighty_columns() -> None:
     assert any(" > " in line for line in cells)
 
 
+def test_headings_are_written_out_where_there_is_room() -> None:
+    axes = {**AXES, "warmup": ("none",)}
+    wide, narrow = (drawn(filled(repeats=2, axes=axes), width, 24)[0] for width in (100, 50))
+    assert all(name in wide for name in axes["attention"])
+    assert not any(name in narrow for name in axes["attention"])
+    assert "\u2026" in narrow
+
+
 @pytest.mark.parametrize(("width", "height"), [(40, 24), (80, 6), (40, 5)])
 def test_a_small_terminal_folds_to_counters(width: int, height: int) -> None:
     lines = drawn(filled(), width, height)
