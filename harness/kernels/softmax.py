@@ -3,7 +3,8 @@
 Logits are the largest tensor of a step: one read gives each row's entropy, one more and one write
 turn the logits into their gradient. Between the two lies what the objective makes of entropies.
 Compiled where the part is built, not in the first step, so that no drafter's thread compiles them
-beside another.
+beside another. So labels and weights are copied: a slice may begin at another alignment, for which
+Triton would compile anew.
 """
 
 from __future__ import annotations
@@ -81,7 +82,7 @@ class Softmax:
 
     @staticmethod
     def _entropies(logits: Tensor, labels: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        labels = labels.contiguous()
+        labels = labels.clone(memory_format=torch.contiguous_format)
         entropy, totals = (logits.new_empty(labels.shape, dtype=torch.float32) for _ in range(2))
         hits = logits.new_empty(labels.shape, dtype=torch.int8)
         with torch.cuda.device_of(logits):
@@ -96,6 +97,7 @@ class Softmax:
         words = logits.shape[-1]
         with torch.cuda.device_of(logits):
             _pull[(labels.numel(), triton.cdiv(words, BLOCK))](
-                logits, labels.contiguous(), totals, counted.contiguous(), words, BLOCK=BLOCK,
+                logits, labels.clone(memory_format=torch.contiguous_format), totals,
+                counted.clone(memory_format=torch.contiguous_format), words, BLOCK=BLOCK,
                 num_warps=WARPS,
             )  # fmt: skip

@@ -164,7 +164,7 @@ class _Lanes:
                 batch, made_s = lane.get(timeout=LOOK_S)
             except queue.Empty:
                 continue
-            except Exception:
+            except (OSError, EOFError, RuntimeError):
                 # What lies in a lane lives in the target's process. Where that has ended, the news
                 # of it is on its way, and this is no failure of the drafter's own.
                 if self._links.stop.wait(NEWS_S):

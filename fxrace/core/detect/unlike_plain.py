@@ -14,7 +14,7 @@ from fxrace.records.finding import Finding, Side, Tier
 
 
 def find(evidence: Evidence) -> tuple[Finding, ...]:
-    """At most one finding, at the weight that is farthest off."""
+    """At most one finding, at the weight that is farthest off; other parts are another cause."""
     text = unlike_plain(evidence.trace)
     if text is None:
         return ()
@@ -22,7 +22,7 @@ def find(evidence: Evidence) -> tuple[Finding, ...]:
     parts = ", ".join(f"{a}={knobs[a]}" for a in ("attention", "layers", "loss") if a in knobs)
     return (
         Finding(
-            fingerprint=fingerprint(Tier.SILENT_WRONG, state=None, key=("unlike_plain",)),
+            fingerprint=fingerprint(Tier.SILENT_WRONG, state=None, key=("unlike_plain", parts)),
             title="wrong without any thread: a kernel or a part computes something else than plain "
             "PyTorch",
             tier=Tier.SILENT_WRONG,

@@ -77,7 +77,7 @@ def _letters(
     for _ in groups:
         table.add_column(no_wrap=True)
     members = {group: [c for c in columns if c[0] == group] for group in groups}
-    whole = sum(max(_width(len(members[g])), *(len(name) + 1 for name in g)) + 2 for g in groups)
+    whole = sum(2 + max([_width(len(members[g])), *(len(n) + 1 for n in g)]) for g in groups)
     for level in range(max((len(group) for group in groups), default=0)):
         heads = (g[level] if whole <= room else _fit(g[level], len(members[g])) for g in groups)
         table.add_row("", *(Text(f"  {head}", style="bold") for head in heads))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -96,6 +97,16 @@ def test_fires(name: str) -> None:
 @pytest.mark.parametrize("name", sorted(SILENT))
 def test_stays_silent(name: str) -> None:
     assert detectors()[name].find(SILENT[name]) == ()
+
+
+def test_other_parts_that_are_wrong_alone_are_another_cause() -> None:
+    def wrong_with(attention: str) -> str:
+        found = evidence(*STEPS, plain(0.4))
+        trial = replace(found.trial, knobs={**found.trial.knobs, "attention": attention})
+        (finding,) = findings_in(replace(found, trial=trial))
+        return finding.fingerprint
+
+    assert wrong_with("flex") == wrong_with("flex") != wrong_with("mine")
 
 
 def test_an_exception_names_the_state_and_both_sides() -> None:

@@ -66,7 +66,7 @@ def test_what_is_no_number_is_farthest_off(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setenv("FXRACE_PARTS", str(PLANTED))
     trace = run_trial(tmp_path, {"attention": "wrong_keys", "execution": "oracle"}, steps=2)
     assert [event.data["distance"] for event in trace.of("plain")] == [math.inf]
-    assert "inf from plain" in str(unlike_plain(trace))
+    assert unlike_plain(trace) is not None
 
 
 def test_too_little_memory_for_it_is_said_and_costs_nothing_else(
@@ -86,5 +86,5 @@ def test_too_little_memory_for_it_is_said_and_costs_nothing_else(
     monkeypatch.setattr(Drafting, "_backward", full)
     trace = run_trial(tmp_path, alone)
     assert not list(trace.of("plain", "raised"))
-    assert any("not compared with plain" in event.data["text"] for event in trace.of("note"))
+    assert [event.data["what"] for event in trace.of("blind")] == [self_check.UNSEEN]
     assert losses(trace) == losses(undisturbed)

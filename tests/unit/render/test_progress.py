@@ -78,6 +78,15 @@ def test_headings_are_written_out_where_there_is_room() -> None:
     assert "\u2026" in narrow
 
 
+def test_a_sweep_without_sections_has_no_headings() -> None:
+    board = Board()
+    axes = {"locking": ("none", "whole_step"), "checkpoint": ("off",), "warmup": ("none",)}
+    board.planned(plan(axes=axes), {}, 0.0)
+    lines = drawn(board, 80, 24)
+    assert lines[0].startswith("locking checkpoint")
+    assert len(lines) == 1 + 2
+
+
 @pytest.mark.parametrize(("width", "height"), [(40, 24), (80, 6), (40, 5)])
 def test_a_small_terminal_folds_to_counters(width: int, height: int) -> None:
     lines = drawn(filled(), width, height)
