@@ -8,9 +8,9 @@ more than it lets through, and a reference that ran dense would be of other kern
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
+from contextlib import contextmanager
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from torch import Tensor
 
@@ -36,11 +36,14 @@ class Oracle:
 
     def run(self) -> None:
         """Warm up and train. Failures of drafters are recorded, those of targets raised."""
+        with limitless():
+            self._run()
+
+    def _run(self) -> None:
         every = self._all
         contexts = every.plan.preset.contexts
         every.recorder.emit("phase", name="warmup")
-        with _limitless():
-            every.warmup.before_threads(every.trainers, contexts)
+        every.warmup.before_threads(every.trainers, contexts)
         for trainer in every.trainers:
             self._try(trainer, partial(every.warmup.in_drafter, trainer, contexts, 1))
         self._try(every.trainers[0], self._check)
@@ -100,8 +103,7 @@ class Oracle:
 
     def _try(self, trainer: Trainer, work: Callable[[], T]) -> T | None:
         try:
-            # In this order: who compiles under a setting must be who has set it.
-            with participants.taking_part(trainer.name), _limitless():
+            with participants.taking_part(trainer.name):
                 trainer.settle()
                 return work()
         except Exception as error:
@@ -110,12 +112,22 @@ class Oracle:
             return None
 
 
-def _limitless() -> AbstractContextManager[None]:
+@contextmanager
+def limitless() -> Iterator[None]:
+    """Raises Dynamo's recompile limit for every thread, and as nobody's setting.
+
+    Autograd's device threads compile what runs in backward: from torch 2.12 on they do not see
+    what the main thread sets, and before it they would compile under a setting of another's.
+    """
     from torch._dynamo import config
 
     name = "recompile_limit" if hasattr(config, "recompile_limit") else "cache_size_limit"
-    found: AbstractContextManager[None] = config.patch({name: LIMIT})
-    return found
+    entry: Any = config._config[name]
+    before, entry.default = entry.default, LIMIT
+    try:
+        yield
+    finally:
+        entry.default = before
 
 
 part = Part(build=Oracle)

@@ -12,9 +12,13 @@ from pathlib import Path
 import pytest
 import torch
 
+from fxrace.probe.attach import attached
 from fxrace.records.event import Trace
+from fxrace.records.trial import Trial
+from harness.execution.oracle import LIMIT, limitless
 from harness.freeze import EVERY_CALL
 from tests.unit.harness_threads.trials import losses, part_file, run_trial
+from tests.unit.probe.recording import Recording, Side
 
 DENSE = {"attention": "dense"}
 # Summation order may differ from run to run on the CPU (buffer alignment); over these four steps
@@ -70,6 +74,19 @@ def test_the_oracle_never_runs_dense_for_want_of_room(
     trace = run_trial(tmp_path, {**DENSE, "attention": "flex", "execution": "oracle"})
     (told,) = trace.of("attention")
     assert any(told.data["dense"].values()) is (limit == 1)
+
+
+def test_the_oracles_limit_holds_for_every_thread_and_is_nobodys_setting(tmp_path: Path) -> None:
+    """As autograd's device thread on a GPU, which compiles what runs in backward."""
+    from torch._dynamo import config
+
+    recording, before = Recording(tmp_path), config.recompile_limit
+    with attached(Trial(target="t:run", knobs={"pressure": "none"}), recording.recorder):
+        with limitless():
+            assert Side(lambda: config.recompile_limit, name="Dummy-1").result() == LIMIT
+            Side(lambda: torch.compile(torch.neg, backend="eager")(torch.ones(2))).result()
+    assert recording.of("region") and not recording.of("config")
+    assert config.recompile_limit == before != LIMIT
 
 
 def test_flex_in_threads_computes_what_the_dense_oracle_computes(tmp_path: Path) -> None:

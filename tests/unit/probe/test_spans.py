@@ -48,8 +48,9 @@ BLOCKS: dict[str, Callable[[], AbstractContextManager[Any]]] = {
     "fake": lambda: fake_impl.set_ctx_getter(lambda: None),
     "intermediate_hooks": lambda: inductor_hooks.intermediate_hook(lambda *_: None),
     "compiled_autograd": compiled_autograd._disable,
-    "non_strict": torch.compiler._non_strict_tracing_context,
 }
+if hasattr(torch.compiler, "_non_strict_tracing_context"):  # since torch 2.12
+    BLOCKS["non_strict"] = torch.compiler._non_strict_tracing_context
 
 
 @contextmanager
