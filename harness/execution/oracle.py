@@ -114,20 +114,21 @@ class Oracle:
 
 @contextmanager
 def limitless() -> Iterator[None]:
-    """Raises Dynamo's recompile limit for every thread, and as nobody's setting.
+    """Raises Dynamo's recompile limit for every thread, whatever is set, and as nobody's setting.
 
     Autograd's device threads compile what runs in backward: from torch 2.12 on they do not see
     what the main thread sets, and before it they would compile under a setting of another's.
+    So it is raised where a variable of the environment would have done it: that outranks settings.
     """
     from torch._dynamo import config
 
     name = "recompile_limit" if hasattr(config, "recompile_limit") else "cache_size_limit"
     entry: Any = config._config[name]
-    before, entry.default = entry.default, LIMIT
+    before, entry.env_value_force = entry.env_value_force, LIMIT
     try:
         yield
     finally:
-        entry.default = before
+        entry.env_value_force = before
 
 
 part = Part(build=Oracle)

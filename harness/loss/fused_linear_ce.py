@@ -2,7 +2,8 @@
 
 Legal because the head is frozen: all that backward needs is d numerator / d hidden, which is
 known once a chunk's logits are. Nothing of the loss is run again, so nothing of it can trace or
-compile in backward, and logits live for one chunk. On a GPU softmax and gradient are compiled.
+compile in backward, and logits live for one chunk. On a GPU two kernels written for it make softmax
+and gradient, so nothing of the loss is compiled by torch.
 """
 
 from __future__ import annotations
@@ -15,9 +16,8 @@ from torch import Tensor
 
 from fxrace.probe.part import Part
 from harness.chunks import logits_of, split
-from harness.compiling import Run, at_home, compiled
 from harness.config import Preset
-from harness.contracts import Checkpoint, Phase, Terms
+from harness.contracts import Checkpoint, Terms
 from harness.numerics import Objective
 from harness.objective.decayed import Decayed
 
@@ -35,11 +35,10 @@ class FusedLinearCE:
         self,
         preset: Preset,
         objective: Objective | None = None,
-        run: Run = at_home,
         shares: Shares | None = None,
     ) -> None:
         self._blocks, self._objective = preset.chunk_blocks, objective or Decayed()
-        self._run, self._shares = run, shares or eager_shares
+        self._shares = shares or eager_shares
 
     def terms(
         self,
@@ -59,14 +58,7 @@ class FusedLinearCE:
         self, hidden: Tensor, labels: Tensor, weights: Tensor, head: Tensor
     ) -> tuple[Tensor, Tensor]:
         """The four figures as one vector, and d numerator / d hidden."""
-        key = ("shares", tuple(hidden.shape))
-        logits = logits_of(hidden, head)
-        figures, pull = self._run(
-            "loss",
-            Phase.FORWARD,
-            key,
-            lambda: self._shares(logits, labels, weights, self._objective),
-        )
+        figures, pull = self._shares(logits_of(hidden, head), labels, weights, self._objective)
         return figures, pull @ head
 
 
@@ -111,14 +103,13 @@ def eager_shares(
 
 
 def build(
-    preset: Preset,
-    objective: Objective | None = None,
-    device: torch.device | None = None,
-    run: Run = at_home,
+    preset: Preset, objective: Objective | None = None, device: torch.device | None = None
 ) -> FusedLinearCE:
-    on_gpu = device is not None and device.type == "cuda"
-    shares = compiled(eager_shares, device) if device is not None and on_gpu else eager_shares
-    return FusedLinearCE(preset, objective, run, shares)
+    if device is None or device.type != "cuda":
+        return FusedLinearCE(preset, objective)
+    from harness.kernels.softmax import Softmax  # Triton is there where GPUs are
+
+    return FusedLinearCE(preset, objective, Softmax(device, preset.target.vocab).shares)
 
 
 part = Part(build=build)

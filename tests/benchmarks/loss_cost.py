@@ -25,7 +25,6 @@ TIMED = 10
 SUBJECTS = (
     ("dense", "off"), ("chunked", "off"), ("chunked", "nonreentrant"),
     ("compiled_chunk", "nonreentrant"), ("fused_linear_ce", "off"),
-    ("fused_linear_ce_triton", "off"),
 )  # fmt: skip
 
 

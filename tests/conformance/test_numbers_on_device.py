@@ -17,7 +17,6 @@ from tests.unit.harness_model.packing import file_of
 pytestmark = pytest.mark.slow
 PARTS = [
     ("layers", "compiled"), ("loss", "fused_linear_ce"), ("loss", "compiled_chunk"),
-    ("loss", "fused_linear_ce_triton"),
     *(("attention", name) for name in names("attention") if name != "dense"),
 ]  # fmt: skip
 EXACT = 1e-3
@@ -70,7 +69,7 @@ def test_a_part_that_computes_something_else_is_seen(tmp_path: Path, device: str
 
 
 @pytest.mark.parametrize("device", DEVICES)
-@pytest.mark.parametrize("loss", ["fused_linear_ce", "fused_linear_ce_triton", "compiled_chunk"])
+@pytest.mark.parametrize("loss", ["fused_linear_ce", "compiled_chunk"])
 def test_the_loss_parts_know_other_objectives(tmp_path: Path, device: str, loss: str) -> None:
     if reason := load("loss", loss).refuse(device.split(":")[0]):
         pytest.skip(reason)

@@ -81,10 +81,10 @@ def test_the_oracles_limit_holds_for_every_thread_and_is_nobodys_setting(tmp_pat
     from torch._dynamo import config
 
     recording, before = Recording(tmp_path), config.recompile_limit
-    with attached(Trial(target="t:run", knobs={"pressure": "none"}), recording.recorder):
-        with limitless():
-            assert Side(lambda: config.recompile_limit, name="Dummy-1").result() == LIMIT
-            Side(lambda: torch.compile(torch.neg, backend="eager")(torch.ones(2))).result()
+    watched = Trial(target="t:run", knobs={"pressure": "none"})
+    with attached(watched, recording.recorder), limitless():
+        assert Side(lambda: config.recompile_limit, name="Dummy-1").result() == LIMIT
+        Side(lambda: torch.compile(torch.neg, backend="eager")(torch.ones(2))).result()
     assert recording.of("region") and not recording.of("config")
     assert config.recompile_limit == before != LIMIT
 
