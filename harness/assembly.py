@@ -29,7 +29,7 @@ from harness.figures.compiles import count_compiles
 from harness.figures.counters import Counters
 from harness.model.hosted import Hosted
 from harness.model.pretrain import load_target
-from harness.model.target import Borrowed
+from harness.model.target import Borrowed, Target
 from harness.model.training import Gear
 from harness.numerics import Precision, Sync
 from harness.roles import Feeder, Parcel, Trainer
@@ -172,7 +172,7 @@ class Shared:
 
     def targets(self, devices: Iterable[str]) -> dict[str, Any]:
         """The frozen target on each of these devices."""
-        return {device: self.precision.target(self._target(device)) for device in devices}
+        return {device: self._frozen(device) for device in devices}
 
     def drafting(self, index: int, borrowed: Borrowed) -> tuple[Attention, Drafting]:
         """Drafter number ``index`` with its own parts."""
@@ -216,6 +216,14 @@ class Shared:
             layers=make("layers", plan.preset, **offers),
             convention=self._convention,
         )
+
+    def _frozen(self, device: str) -> Any:
+        target = self.precision.target(self._target(device))
+        if isinstance(target, Target) and device.startswith("cuda"):
+            from harness.kernels.inference import quicken  # Triton is there where GPUs are
+
+            quicken(target, device)
+        return target
 
     def _target(self, device: str) -> Any:
         plan, recorder = self._plan, self._counters.recorder

@@ -162,11 +162,15 @@ def _causal(queries: Tensor, keys: Tensor, values: Tensor, reach: Tensor | None)
 
     ``reach``, where it is given, says who sees whom in place of "not later".
     """
+    length, total = queries.shape[2], keys.shape[2]
+    fused, causal = length == total and not torch.is_grad_enabled(), reach is None
+    if fused and causal and queries.is_cuda:  # its kernels share a group's keys; others copy
+        return F.scaled_dot_product_attention(
+            queries, keys, values, is_causal=True, enable_gqa=True
+        )
     group = queries.shape[1] // keys.shape[1]
     keys, values = keys.repeat_interleave(group, 1), values.repeat_interleave(group, 1)
-    length, total = queries.shape[2], keys.shape[2]
-    if length == total and not torch.is_grad_enabled():
-        causal = reach is None
+    if fused:
         return F.scaled_dot_product_attention(
             queries, keys, values, attn_mask=reach, is_causal=causal
         )

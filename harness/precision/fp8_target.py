@@ -1,4 +1,4 @@
-"""The frozen target's layers in fp8 (e4m3, one scale per matrix), everything else as bf16_masters.
+"""The frozen target's layers in fp8 (e4m3, a scale per row), everything else as bf16_masters.
 
 Only a GPU has the matrix product; its compute capability must be 8.9 or more.
 """
@@ -20,22 +20,33 @@ LARGEST = 448.0
 
 
 class Fp8Linear(nn.Module):  # type: ignore[misc]
-    """x @ W.T with both sides rounded to e4m3 by their largest magnitude."""
+    """x @ W.T with every row of both sides rounded to e4m3 by its largest magnitude."""
 
     def __init__(self, weight: Tensor) -> None:
         super().__init__()
-        scale = weight.abs().amax().float().clamp_min(1e-12) / LARGEST
-        self.register_buffer("weight", (weight.float() / scale).to(torch.float8_e4m3fn))
-        self.register_buffer("scale", scale)
+        narrow, scale = narrowed(weight)
+        self.register_buffer("weight", narrow)
+        self.register_buffer("scale", scale.t().contiguous())
 
     def forward(self, x: Tensor) -> Tensor:
-        flat = x.flatten(0, -2)
-        scale = flat.abs().amax().float().clamp_min(1e-12) / LARGEST
-        narrow = (flat.float() / scale).to(torch.float8_e4m3fn)
+        flat = x.flatten(0, -2).contiguous()
+        if x.is_cuda:
+            from harness.kernels import inference  # Triton is there where GPUs are
+
+            narrow, scale = inference.narrowed(flat)
+        else:
+            narrow, scale = narrowed(flat)
         out: Tensor = torch._scaled_mm(
-            narrow, self.weight.t(), scale_a=scale, scale_b=self.scale, out_dtype=x.dtype
-        )
+            narrow, self.weight.t(), scale_a=scale, scale_b=self.scale, out_dtype=x.dtype,
+            use_fast_accum=True,
+        )  # fmt: skip
         return out.unflatten(0, x.shape[:-1])
+
+
+def narrowed(rows: Tensor) -> tuple[Tensor, Tensor]:
+    """[m, k] -> the same in e4m3, and what each row was divided by, fp32 [m, 1]."""
+    scale = rows.abs().amax(dim=1, keepdim=True).float().clamp_min(1e-12) / LARGEST
+    return (rows.float() / scale).to(torch.float8_e4m3fn), scale
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

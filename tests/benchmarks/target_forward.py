@@ -5,6 +5,7 @@ JSON line: the matrix ceiling of this device, then one per row length of the pre
 milliseconds for a batch of features, MFU (of bf16) and share of the ceiling. With the time of a
 drafter's whole step (``drafter_step --whole``) also ``drafters_fed``: how many such drafters one
 target keeps busy. A split with more drafters per target waits for features whatever else is right.
+``--plain`` leaves out the kernels written for targets.
 """
 
 from __future__ import annotations
@@ -37,7 +38,8 @@ def measure(
         preset.target, preset.drafter.captures, context=context
     )
     return {
-        "preset": preset.name, "precision": asked.precision, "context": context,
+        "preset": preset.name, "precision": asked.precision, "plain": asked.plain,
+        "context": context,
         "batch_ms": median * 1e3, "batch_ms_low": seconds[1] * 1e3,
         "batch_ms_high": seconds[-2] * 1e3,
         "mfu": work / median / peak if peak else None,
@@ -54,6 +56,7 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--device", default="cuda", choices=["cuda", "cpu"])
     parser.add_argument("--drafter-ms", type=float, default=0.0)
     parser.add_argument("--profile", action="store_true")
+    parser.add_argument("--plain", action="store_true")
     asked = parser.parse_args(arguments)
     (device, *_) = devices_of(asked.device)
     asked.ceiling = ceiling(device)
@@ -65,6 +68,10 @@ def main(arguments: list[str]) -> None:
         target = Target(preset.target, preset.drafter.captures).to(dtype)
     initialise(target, torch.Generator(device).manual_seed(0))
     target = precision.target(target)
+    if device.startswith("cuda") and not asked.plain:
+        from harness.kernels.inference import quicken
+
+        quicken(target, device)
     for context in preset.contexts:
         print(json.dumps(measure(target, preset, context, device, asked)), flush=True)
 

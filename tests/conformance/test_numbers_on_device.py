@@ -8,6 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import torch
 
 from harness.parts import load
 from tests.conformance.folder import names
@@ -146,6 +147,34 @@ def test_a_captured_step_of_packed_rows_computes_what_a_live_one_does(
             wanted, got = live.gradients(number), graphed.gradients(number)
             assert max(map(apart, got, wanted)) < allowed, f"batch {number}"
         assert len(graphed.drafting._method.graphs._recordings) == 2  # type: ignore[attr-defined]
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("rows", ["whole", "packed"])
+def test_the_kernels_of_a_target_change_rounding_only(
+    tmp_path: Path, packed: dict[str, str], rows: str
+) -> None:
+    read = packed if rows == "packed" else {}
+    with slot(tmp_path, "cuda:0", read=read) as made:
+        quick = made.features()
+        for layer in made.target.layers:
+            layer.heads, layer.mlp = layer.heads.plain, layer.mlp.plain
+        plain = made.features()
+    assert 0 < apart(quick, plain) < EXACT
+
+
+@pytest.mark.gpu
+def test_rows_are_rounded_to_fp8_as_plain_pytorch_does() -> None:
+    from harness.kernels import inference
+    from harness.precision import fp8_target
+
+    rows = torch.randn(65, 272, device="cuda:0", dtype=torch.bfloat16) * 3
+    rows[7] = 0
+    (narrow, scales), (wanted, divided) = inference.narrowed(rows), fp8_target.narrowed(rows)
+    assert torch.equal(scales, divided)
+    # A division on the device may fall to the other side of a tie.
+    steps = (narrow.view(torch.uint8).int() - wanted.view(torch.uint8).int()).abs()
+    assert steps.max() <= 1 and steps.float().mean() < 0.01
 
 
 @pytest.mark.parametrize("device", DEVICES)
