@@ -156,6 +156,8 @@ def test_the_kernels_of_a_target_change_rounding_only(
 ) -> None:
     read = packed if rows == "packed" else {}
     with slot(tmp_path, "cuda:0", read=read) as made:
+        for weight in (p for p in made.target.parameters() if p.ndim == 1):
+            weight.data.uniform_(0.5, 2.0)
         quick = made.features()
         for layer in made.target.layers:
             layer.heads, layer.mlp = layer.heads.plain, layer.mlp.plain
