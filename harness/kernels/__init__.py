@@ -1,1 +1,1 @@
-"""Written for speed on a GPU: block masks, the optimizer, softmax; and the ground under flex."""
+"""Written for speed on a GPU: block masks, optimizer, softmax, targets; the ground under flex."""
