@@ -17,7 +17,6 @@ from torch import Tensor, nn
 
 from harness.model.layers import EPSILON, Heads, SwiGLU
 from harness.model.rope import Rotation
-from harness.precision.fp8_target import LARGEST
 
 _BLOCK, _HEADS = 4096, 8
 
@@ -99,10 +98,10 @@ def narrowed(rows: Tensor) -> tuple[Tensor, Tensor]:
     """[m, k] -> the same in e4m3 and what each row was divided by, fp32 [m, 1]."""
     out = torch.empty_like(rows, dtype=torch.float8_e4m3fn)
     scales = torch.empty(rows.shape[0], 1, device=rows.device)
-    width = rows.shape[1]
+    width, largest = rows.shape[1], torch.finfo(out.dtype).max
     with torch.cuda.device_of(rows):
         _narrow[(rows.shape[0],)](
-            rows, out, scales, width, LARGEST, BLOCK=triton.next_power_of_2(width), num_warps=8
+            rows, out, scales, width, largest, BLOCK=triton.next_power_of_2(width), num_warps=8
         )
     return out, scales
 

@@ -15,8 +15,7 @@ from fxrace.probe.part import Part
 from harness.formats import Formats
 from harness.model.layers import Linear
 
-LARGEST = 448.0
-"""The largest number of e4m3."""
+E4M3 = torch.float8_e4m3fn
 
 
 class Fp8Linear(nn.Module):  # type: ignore[misc]
@@ -27,15 +26,14 @@ class Fp8Linear(nn.Module):  # type: ignore[misc]
         narrow, scale = narrowed(weight)
         self.register_buffer("weight", narrow)
         self.register_buffer("scale", scale.t().contiguous())
-
-    def forward(self, x: Tensor) -> Tensor:
-        flat = x.flatten(0, -2).contiguous()
-        if x.is_cuda:
+        self._narrowed = narrowed
+        if weight.is_cuda:
             from harness.kernels import inference  # Triton is there where GPUs are
 
-            narrow, scale = inference.narrowed(flat)
-        else:
-            narrow, scale = narrowed(flat)
+            self._narrowed = inference.narrowed
+
+    def forward(self, x: Tensor) -> Tensor:
+        narrow, scale = self._narrowed(x.flatten(0, -2).contiguous())
         out: Tensor = torch._scaled_mm(
             narrow, self.weight.t(), scale_a=scale, scale_b=self.scale, out_dtype=x.dtype,
             use_fast_accum=True,
@@ -45,8 +43,8 @@ class Fp8Linear(nn.Module):  # type: ignore[misc]
 
 def narrowed(rows: Tensor) -> tuple[Tensor, Tensor]:
     """[m, k] -> the same in e4m3, and what each row was divided by, fp32 [m, 1]."""
-    scale = rows.abs().amax(dim=1, keepdim=True).float().clamp_min(1e-12) / LARGEST
-    return (rows.float() / scale).to(torch.float8_e4m3fn), scale
+    scale = rows.abs().amax(dim=1, keepdim=True).float().clamp_min(1e-12) / torch.finfo(E4M3).max
+    return (rows.float() / scale).to(E4M3), scale
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
