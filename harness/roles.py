@@ -57,7 +57,7 @@ class Feeder:
 
     def __init__(self, *, index: int, plan: Plan, target: Target) -> None:
         self.name = f"target-{index}"
-        self._index, self._plan, self._target = index, plan, target
+        self._index, self._plan, self.target = index, plan, target
         self._device = plan.target_devices[index]
         self._text = corpus_of(plan)
 
@@ -79,7 +79,7 @@ class Feeder:
             context=preset.contexts[step % len(preset.contexts)],
         )
         input_ids, _, *starts = rows
-        features = self._target.features(input_ids.to(self._device), *starts)
+        features = self.target.features(input_ids.to(self._device), *starts)
         return Parcel(batch=Batch.of(rows, features), ready=self._event(), made_s=time.monotonic())
 
     def _event(self) -> Any:

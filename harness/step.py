@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-import math
 import threading
 import time
 from collections.abc import Callable, Generator, Iterator
@@ -142,18 +141,17 @@ class Drafting:
 
         self._as_step(Phase.WARMUP, work)
 
-    def apart_from(self, gear: Gear, batch: Batch) -> tuple[float, str]:
-        """How far loss and gradients of one batch lie from those by other parts: the largest
-        distance relative to theirs, and the weight it is seen at. Nothing is learned.
+    def by_both(self, gear: Gear, batch: Batch) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+        """Loss and every weight's gradient by name, fp32, on one batch: by its own parts and by
+        others. Nothing is learned.
         """
         mine, theirs = (
             self._as_step(Phase.WARMUP, partial(self._gradients, batch, gear))
             for gear in (self._gear, replace(gear, locking=self._lock))
         )
-        return max((_distance(mine[name], wanted), name) for name, wanted in theirs.items())
+        return mine, theirs
 
     def _gradients(self, batch: Batch, gear: Gear) -> dict[str, Tensor]:
-        """The loss and every weight's gradient, by name, fp32."""
         generator = torch.Generator().manual_seed(seed_of(self._plan.seed, self.index))
         try:
             loss, *_ = self._backward(batch, generator, gear)
@@ -252,12 +250,6 @@ class _Keyed:
 
     def close(self) -> None:
         self._locking.close()
-
-
-def _distance(mine: Tensor, theirs: Tensor) -> float:
-    """Norm of the difference over the norm of ``theirs``; infinite where that is no number."""
-    found = float((mine - theirs).norm() / theirs.norm().clamp_min(SMALLEST))
-    return math.inf if math.isnan(found) else found
 
 
 def seed_of(*parts: int) -> int:

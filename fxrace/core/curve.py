@@ -79,7 +79,8 @@ def unlike_plain(trace: Trace) -> str | None:
     if event is None or event.data["distance"] <= event.data["allowed"]:
         return None
     where = event.data["where"]
-    what = "its loss" if where == "loss" else f"its gradient of {where}"
+    named = {"loss": "its loss", "features": "its target's first layer"}
+    what = named.get(where, f"its gradient of {where}")
     return (
         f"{what} is {event.data['distance']:.2g} from plain PyTorch's, relatively, on the same "
         f"batch of {event.data['context']} tokens to a row; {event.data['allowed']:g} is rounding"

@@ -13,8 +13,9 @@ step       drafter, step, context (tokens per row), loss, grad_norm, step_s, of 
            anchors, slots (supervised draft slots), context_tokens, compiles (in this thread, so
            far)
 tolerance  loss, grad_norm: how far, relatively, the run's number formats let two equal runs differ
-plain      distance, where, context, allowed: how far, relatively, the loss (where: loss) or a
-           weight's gradient lies at most from plain PyTorch's on the same batch; of references
+plain      distance, where, context, allowed: how far, relatively, the loss (where: loss), a
+           weight's gradient or a target's first layer (where: features) lies at most from plain
+           PyTorch's on the same batch; of references
 queue      drafter, full_s, empty_s, depths {items held when one was taken: how often}
 balance    text: the predicted balance of targets and drafters, and memory
 raised     role, error {type, message, frames, causes[]}, others[{thread, region, frames}]

@@ -116,12 +116,18 @@ class Target(nn.Module):  # type: ignore[misc]
         """
         with torch.no_grad():
             _, captured = self._run(input_ids, KeyValues(), self.captured[-1] + 1, starts)
-        return captured
+        return torch.cat(captured, dim=-1)
+
+    def state(self, input_ids: Tensor, layers: int, starts: Tensor | None = None) -> Tensor:
+        """i64 [b, S] -> [b, S, h]: the residual stream after so many layers. ``starts`` as for
+        ``features``. Plain PyTorch where gradients flow, else what features are made by.
+        """
+        hidden, _ = self._run(input_ids, KeyValues(), layers, starts)
+        return hidden
 
     def logits(self, input_ids: Tensor, starts: Tensor | None = None) -> Tensor:
         """i64 [b, S] -> [b, S, V]; for training the target. ``starts`` as for ``features``."""
-        hidden, _ = self._run(input_ids, KeyValues(), self.shape.layers, starts)
-        return self.head(self.norm(hidden))
+        return self.head(self.norm(self.state(input_ids, self.shape.layers, starts)))
 
     def decode(self, input_ids: Tensor, cache: KeyValues) -> tuple[Tensor, Tensor]:
         """Continue after what ``cache`` holds: logits [b, q, V] and features [b, q, K*h].
@@ -130,11 +136,11 @@ class Target(nn.Module):  # type: ignore[misc]
         """
         with torch.no_grad():
             hidden, captured = self._run(input_ids, cache, self.shape.layers)
-            return self.head(self.norm(hidden)), captured
+            return self.head(self.norm(hidden)), torch.cat(captured, dim=-1)
 
     def _run(
         self, input_ids: Tensor, cache: KeyValues, depth: int, starts: Tensor | None = None
-    ) -> tuple[Tensor, Tensor]:
+    ) -> tuple[Tensor, list[Tensor]]:
         shape, start, reach = self.shape, cache.length, None
         hidden = F.embedding(input_ids, self.embedding)
         stop = start + input_ids.shape[1]
@@ -148,7 +154,7 @@ class Target(nn.Module):  # type: ignore[misc]
             hidden = layer(hidden, turn, cache, index, reach)
             if index in self.captured:
                 captured.append(hidden)
-        return hidden, torch.cat(captured, dim=-1)
+        return hidden, captured
 
 
 def _within(starts: Tensor) -> Tensor:

@@ -14,12 +14,14 @@ from fxrace.records.finding import Finding, Side, Tier
 
 
 def find(evidence: Evidence) -> tuple[Finding, ...]:
-    """At most one finding, at the weight that is farthest off; other parts are another cause."""
-    text = unlike_plain(evidence.trace)
-    if text is None:
+    """At most one finding, at what is farthest off; other parts are another cause."""
+    text, said = unlike_plain(evidence.trace), evidence.trace.last("plain")
+    if text is None or said is None:
         return ()
-    knobs = evidence.trial.knobs
-    parts = ", ".join(f"{a}={knobs[a]}" for a in ("attention", "layers", "loss") if a in knobs)
+    knobs, of_target = evidence.trial.knobs, said.data["where"] == "features"
+    axes = ("precision",) if of_target else ("attention", "layers", "loss")
+    named = ", ".join(f"{axis}={knobs[axis]}" for axis in axes if axis in knobs)
+    parts = f"target: {named}" if of_target else named
     return (
         Finding(
             fingerprint=fingerprint(Tier.SILENT_WRONG, state=None, key=("unlike_plain", parts)),

@@ -31,8 +31,8 @@ def attention(fused: bool, dense: int) -> Any:
     return event("attention", calls={"drafter-0": 8}, dense={"drafter-0": dense}, fused=fused)
 
 
-def plain(distance: float) -> Any:
-    return event("plain", distance=distance, where="layers.0.w", context=64, allowed=0.01)
+def plain(distance: float, where: str = "layers.0.w") -> Any:
+    return event("plain", distance=distance, where=where, context=64, allowed=0.01)
 
 
 def met(*others: dict[str, Any]) -> Any:
@@ -107,6 +107,14 @@ def test_other_parts_that_are_wrong_alone_are_another_cause() -> None:
         return finding.fingerprint
 
     assert wrong_with("flex") == wrong_with("flex") != wrong_with("mine")
+
+
+def test_a_wrong_target_is_another_cause_than_a_wrong_drafter() -> None:
+    (drafter,), (target,) = (
+        findings_in(evidence(*STEPS, plain(0.4, where))) for where in ("layers.0.w", "features")
+    )
+    assert drafter.fingerprint != target.fingerprint
+    assert "target" in target.symptoms[0] and "target" in target.sides[0].access
 
 
 def test_an_exception_names_the_state_and_both_sides() -> None:

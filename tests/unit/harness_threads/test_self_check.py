@@ -13,6 +13,7 @@ from torch import Tensor
 from fxrace.core.curve import unlike_plain
 from harness import self_check
 from harness.attention.dense import Dense
+from harness.model.layers import Heads
 from harness.model.training import Batch
 from harness.step import Drafting
 from tests.acceptance.sweeping import PLANTED
@@ -42,6 +43,25 @@ def test_a_wrong_gradient_is_seen_where_it_is(
     (event,) = trace.of("plain")
     assert event.data["distance"] > 10 * event.data["allowed"]
     assert event.data["where"].endswith(("key_value.weight", "key_norm.weight"))
+
+
+@pytest.mark.parametrize("off", [0.0, 0.3])
+def test_a_targets_wrong_kernel_is_seen_where_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, off: float
+) -> None:
+    """It is wrong where no gradient flows, as kernels for frozen targets would be; drafters are
+    right on what they are given.
+    """
+    merge = Heads.merge
+
+    def misled(heads: Heads, states: Tensor) -> Tensor:
+        return merge(heads, states if torch.is_grad_enabled() else states * (1 + off))
+
+    monkeypatch.setattr(Heads, "merge", misled)
+    trace = run_trial(tmp_path, {"attention": "dense", "execution": "oracle"})
+    (event,) = trace.of("plain")
+    assert (event.data["distance"] > event.data["allowed"]) is bool(off)
+    assert ("target" in str(unlike_plain(trace))) is bool(off)
 
 
 def test_nothing_is_learned_by_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
