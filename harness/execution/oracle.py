@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import partial
 from typing import Any, TypeVar
 
@@ -114,21 +115,36 @@ class Oracle:
 
 @contextmanager
 def limitless() -> Iterator[None]:
-    """Raises Dynamo's recompile limit for every thread, whatever is set, and as nobody's setting.
+    """Raises Dynamo's recompile limit for every thread, and as nobody's setting.
 
     Autograd's device threads compile what runs in backward: from torch 2.12 on they do not see
-    what the main thread sets, and before it they would compile under a setting of another's.
-    So it is raised where a variable of the environment would have done it: that outranks settings.
+    what the main thread sets, and before it they would compile under a setting of another's. So
+    torch's default is raised, and what this thread has set is put aside. What torch sets meanwhile
+    for a while, such as no limit at all in eager flex_attention, holds.
     """
     from torch._dynamo import config
+    from torch.utils._config_module import _UNSET_SENTINEL
 
     name = "recompile_limit" if hasattr(config, "recompile_limit") else "cache_size_limit"
     entry: Any = config._config[name]
-    before, entry.env_value_force = entry.env_value_force, LIMIT
+    default, own = entry.default, _swapped(entry, _UNSET_SENTINEL)
+    entry.default = LIMIT
     try:
         yield
     finally:
-        entry.env_value_force = before
+        entry.default = default
+        _swapped(entry, own)
+
+
+def _swapped(entry: Any, value: object) -> object:
+    """What this thread has set, before it is replaced; past hooks on settings."""
+    held = entry.user_override
+    if isinstance(held, ContextVar):
+        before: object = held.get()
+        held.set(value)
+    else:
+        before, entry.user_override = held, value
+    return before
 
 
 part = Part(build=Oracle)

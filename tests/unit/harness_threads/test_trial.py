@@ -79,14 +79,20 @@ def test_the_oracle_never_runs_dense_for_want_of_room(
 def test_the_oracles_limit_holds_for_every_thread_and_is_nobodys_setting(tmp_path: Path) -> None:
     """As autograd's device thread on a GPU, which compiles what runs in backward."""
     from torch._dynamo import config
+    from torch._dynamo.utils import disable_cache_limit
 
-    recording, before = Recording(tmp_path), config.recompile_limit
+    recording = Recording(tmp_path)
     watched = Trial(target="t:run", knobs={"pressure": "none"})
-    with attached(watched, recording.recorder), limitless():
-        assert Side(lambda: config.recompile_limit, name="Dummy-1").result() == LIMIT
-        Side(lambda: torch.compile(torch.neg, backend="eager")(torch.ones(2))).result()
+    with config.patch(recompile_limit=9), attached(watched, recording.recorder):
+        with limitless():
+            assert Side(lambda: config.recompile_limit, name="Dummy-1").result() == LIMIT
+            Side(lambda: torch.compile(torch.neg, backend="eager")(torch.ones(2))).result()
+            with disable_cache_limit():
+                assert config.recompile_limit > LIMIT
+            assert config.recompile_limit == LIMIT
+        assert config.recompile_limit == 9
     assert recording.of("region") and not recording.of("config")
-    assert config.recompile_limit == before != LIMIT
+    assert Side(lambda: config.recompile_limit).result() == 8
 
 
 def test_flex_in_threads_computes_what_the_dense_oracle_computes(tmp_path: Path) -> None:
