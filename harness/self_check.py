@@ -10,6 +10,8 @@ target it is one layer on the shortest of these batches: the next ones would mul
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
 
 import torch
 from torch import Tensor
@@ -21,45 +23,55 @@ from harness.step import SMALLEST, Drafting
 
 FEATURES = "features"
 UNSEEN = "whether its kernels compute what plain PyTorch does"
-EXACT, COARSE = 1e-2, 0.1
-"""How far, relatively, sound kernels may part in fp32, and in anything narrower. Seen: 7e-7 and
-0.009 (a layer in fp8: 0.055); a block mask that misled its kernels: 0.41.
+EXACT, COARSE, ROUGH = 1e-2, 0.1, 0.2
+"""How far, relatively, sound kernels may part in fp32, in bf16, and in a layer of a target in fp8.
+Seen: 7e-7, 0.009 and 0.055; a block mask that misled its kernels in bf16: 0.41.
 """
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Found:
+    """How far something lies from plain PyTorch's; ``where`` as in the event ``plain``."""
+
+    distance: float
+    where: str
+    context: int
+    allowed: float
 
 
 def compare(assembly: Assembly, batches: list[Batch]) -> None:
     """Record how far drafter 0 and target 0 are from plain PyTorch; nothing is learned."""
-    drafting = assembly.trainers[0].drafting
-    plain = assembly.plain_gear()
-    taking_part = [*drafting.module.parameters(), *(batch.features for batch in batches)]
-    narrow = any(tensor.dtype is not torch.float32 for tensor in taking_part)
+    drafting, plain = assembly.trainers[0].drafting, assembly.plain_gear()
     try:
         found = [_drafter(drafting, plain, batch) for batch in batches]
         if isinstance(target := assembly.feeders[0].target, Target):
-            shortest = min(batches, key=lambda batch: batch.context)
-            found.append((_first_layer(target, shortest), FEATURES, shortest.context))
+            found.append(_first_layer(target, min(batches, key=lambda batch: batch.context)))
     except torch.OutOfMemoryError:
         assembly.counters.blind(UNSEEN, "no memory for attention and logits in one piece")
         return
-    distance, where, context = max(found)
-    assembly.recorder.emit(
-        "plain", distance=distance, where=where, context=context,
-        allowed=COARSE if narrow else EXACT,
-    )  # fmt: skip
+    assembly.recorder.emit("plain", **asdict(max(found, key=lambda it: it.distance / it.allowed)))
 
 
-def _drafter(drafting: Drafting, plain: Gear, batch: Batch) -> tuple[float, str, int]:
+def _drafter(drafting: Drafting, plain: Gear, batch: Batch) -> Found:
     mine, theirs = drafting.by_both(plain, batch)
-    found = max((_apart(mine[name], wanted), name) for name, wanted in theirs.items())
-    return *found, batch.context
+    distance, where = max((_apart(mine[name], wanted), name) for name, wanted in theirs.items())
+    allowed = _allowed([*drafting.module.parameters(), batch.features])
+    return Found(distance=distance, where=where, context=batch.context, allowed=allowed)
 
 
-def _first_layer(target: Target, batch: Batch) -> float:
+def _first_layer(target: Target, batch: Batch) -> Found:
     tokens = batch.input_ids.to(target.embedding.device)
     with torch.no_grad():
         mine = target.state(tokens, 1, batch.starts)
     with torch.enable_grad():
-        return _apart(mine, target.state(tokens, 1, batch.starts).detach())
+        distance = _apart(mine, target.state(tokens, 1, batch.starts).detach())
+    allowed = _allowed([*target.parameters(), *target.buffers()])
+    return Found(distance=distance, where=FEATURES, context=batch.context, allowed=allowed)
+
+
+def _allowed(taking_part: Iterable[Tensor]) -> float:
+    narrowest = min(tensor.element_size() for tensor in taking_part)
+    return {1: ROUGH, 2: COARSE}.get(narrowest, EXACT)
 
 
 def _apart(mine: Tensor, theirs: Tensor) -> float:

@@ -11,9 +11,10 @@ import torch
 from torch import Tensor
 
 from fxrace.core.curve import unlike_plain
-from harness import self_check
+from harness import parts, self_check
 from harness.attention.dense import Dense
-from harness.model.layers import Heads
+from harness.model.layers import Heads, initialise
+from harness.model.target import Target
 from harness.model.training import Batch
 from harness.step import Drafting
 from tests.acceptance.sweeping import PLANTED
@@ -62,6 +63,20 @@ def test_a_targets_wrong_kernel_is_seen_where_it_is(
     (event,) = trace.of("plain")
     assert (event.data["distance"] > event.data["allowed"]) is bool(off)
     assert ("target" in str(unlike_plain(trace))) is bool(off)
+
+
+@pytest.mark.parametrize("precision", ["fp32", "bf16_masters", "fp8_target"])
+def test_what_is_rounding_in_a_target_depends_on_its_format(precision: str) -> None:
+    made = parts.load("precision", precision).build()
+    dtype, _ = made.dtypes("cpu")
+    preset = parts.load_preset("small")
+    target = Target(preset.target, preset.drafter.captures).to(dtype)
+    initialise(target, torch.Generator().manual_seed(0))
+    tokens = torch.arange(96)[None]
+    batch = Batch(input_ids=tokens, loss_mask=tokens > 0, features=torch.zeros(1))
+    found = self_check._first_layer(made.target(target), batch)
+    allowed = {"fp32": 0.01, "bf16_masters": 0.1, "fp8_target": 0.2}[precision]
+    assert 0 < 2 * found.distance < found.allowed == allowed
 
 
 def test_nothing_is_learned_by_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
