@@ -1,4 +1,7 @@
-"""The reports in a real browser, offline: quiet, fitting, fast, readable by all."""
+"""The reports in a real browser, offline: quiet, fitting, fast, readable by all.
+
+Waits are ``expect``'s: the page's policy forbids what ``wait_for_function`` evaluates anew.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,7 @@ from tests.browser.conftest import AXE, Opener
 from tests.unit.render import documents
 
 pytestmark = pytest.mark.slow
+expect = pytest.importorskip("playwright.sync_api", reason="needs Playwright for Python").expect
 WIDTHS = (1280, 420)
 SWEEP = documents.sweep()
 SECTIONS = {
@@ -97,7 +101,7 @@ def test_from_a_cell_to_the_replay_command(opened: Opener) -> None:
     command = card.locator("code.command").inner_text()
     assert command.startswith("fxrace replay ")
     card.locator(".paste button.copy").first.click()
-    page.wait_for_function("document.getElementById('announcer').textContent === 'copied'")
+    expect(page.locator("#announcer")).to_have_text("copied")
     assert page.evaluate("navigator.clipboard.readText()") == command
     assert found.said == []
 
@@ -108,7 +112,7 @@ def test_the_copied_issue_has_the_script_in_its_place(opened: Opener) -> None:
     card.scroll_into_view_if_needed()
     card.get_by_text("issue text for upstream").click()
     card.get_by_role("button", name="copy the issue text").click()
-    page.wait_for_function("document.getElementById('announcer').textContent === 'copied'")
+    expect(page.locator("#announcer")).to_have_text("copied")
     text = page.evaluate("navigator.clipboard.readText()")
     assert "```python\nimport torch\n\nprint('</pre>')\n```" in text.replace("\r\n", "\n")
     assert "## Environment" in text
@@ -193,9 +197,9 @@ def test_every_kind_of_fragment_leads_somewhere(opened: Opener) -> None:
     ):
         page.evaluate("document.activeElement.blur()")
         page.evaluate("fragment => { location.hash = fragment }", fragment)
-        page.wait_for_function("id => document.activeElement.id === id", arg=focus)
+        expect(page.locator(f"[id='{focus}']")).to_be_focused()
     page.evaluate("location.hash = 'trial-of-another-report'")
-    page.wait_for_function("document.getElementById('announcer').textContent.includes('nothing')")
+    expect(page.locator("#announcer")).to_contain_text("nothing")
     assert found.said == []
 
 
@@ -209,7 +213,7 @@ def test_a_link_opens_where_it_points(opened: Opener, kind: str) -> None:
     }
     fragment, focus = fragments[kind]
     page = opened("full", fragment=fragment).page
-    page.wait_for_function("id => document.activeElement.id === id", arg=focus)
+    expect(page.locator(f"[id='{focus}']")).to_be_focused()
     if kind == "cell":
         assert page.locator("#trial-table tbody tr").count() == 3
 
