@@ -14,23 +14,26 @@ from torch import Tensor, nn
 from fxrace.probe.part import Part
 from harness.formats import Formats
 from harness.model.layers import Linear
+from harness.parts import PartBroken
 
 E4M3 = torch.float8_e4m3fn
 
 
 class Fp8Linear(nn.Module):  # type: ignore[misc]
-    """x @ W.T with every row of both sides rounded to e4m3 by its largest magnitude."""
+    """x @ W.T + b with every row of x and W rounded to e4m3 by its largest magnitude."""
 
-    def __init__(self, weight: Tensor) -> None:
+    def __init__(self, weight: Tensor, bias: Tensor | None = None) -> None:
         super().__init__()
-        narrow, scale = narrowed(weight)
-        self.register_buffer("weight", narrow)
-        self.register_buffer("scale", scale.t().contiguous())
         self._narrowed = narrowed
         if weight.is_cuda:
             from harness.kernels import inference  # Triton is there where GPUs are
 
             self._narrowed = inference.narrowed
+        # On a GPU this also compiles the kernel for rows this long, before any thread needs it.
+        narrow, scale = self._narrowed(weight.detach())
+        self.register_buffer("weight", narrow)
+        self.register_buffer("scale", scale.t().contiguous())
+        self.register_buffer("bias", None if bias is None else bias.detach())
 
     def forward(self, x: Tensor) -> Tensor:
         narrow, scale = self._narrowed(x.flatten(0, -2).contiguous())
@@ -38,6 +41,8 @@ class Fp8Linear(nn.Module):  # type: ignore[misc]
             narrow, self.weight.t(), scale_a=scale, scale_b=self.scale, out_dtype=x.dtype,
             use_fast_accum=True,
         )  # fmt: skip
+        if self.bias is not None:
+            out += self.bias
         return out.unflatten(0, x.shape[:-1])
 
 
@@ -60,12 +65,21 @@ class Fp8Target:
         return self.formats.dtypes(device_type)
 
     def target(self, target: Any) -> Any:
-        """Replace every matrix of the layers; embedding and head are lent out and stay."""
-        for layer in target.layers:
-            for module in list(layer.modules()):
-                for name, child in list(module.named_children()):
-                    if isinstance(child, Linear):
-                        setattr(module, name, Fp8Linear(child.weight))
+        """Replace every matrix of the layers; embedding and head are lent out and stay.
+
+        Raises PartBroken where a target of the user's has no matrix that is known for one.
+        """
+        found = [
+            (module, name, child)
+            for layer in target.layers
+            for module in layer.modules()
+            for name, child in module.named_children()
+            if isinstance(child, (Linear, nn.Linear))
+        ]
+        if not found:
+            raise PartBroken("precision", "fp8_target", "this target's layers hold no nn.Linear")
+        for module, name, child in found:
+            setattr(module, name, Fp8Linear(child.weight, getattr(child, "bias", None)))
         return target
 
     def updates(self, module: nn.Module, preset: Any) -> Any:

@@ -16,6 +16,8 @@ import torch
 from torch import Tensor, nn
 
 from harness.model.hosted import Hosted, NoModel, alike, shape_of
+from harness.parts import PartBroken
+from harness.precision import fp8_target
 from tests.unit.harness_model.packing import starts_of
 
 CONFIG = SimpleNamespace(
@@ -91,6 +93,25 @@ def test_the_shape_is_the_configs(stand_in: Model) -> None:
     shape = shape_of(Path("anywhere"))
     assert (shape.layers, shape.hidden, shape.heads, shape.kv_heads) == (6, 8, 2, 1)
     assert (shape.head_dim, shape.vocab, shape.rope_theta, shape.train_steps) == (4, 32, 5000.0, 0)
+
+
+def test_fp8_takes_a_users_matrices_with_their_bias() -> None:
+    torch.manual_seed(0)
+    matrices = nn.Sequential(nn.Linear(64, 48), nn.Linear(48, 32, bias=False)).bfloat16()
+    nn.init.normal_(matrices[0].bias)
+    x = torch.randn(2, 5, 64, dtype=torch.bfloat16)
+    wanted = matrices(x)
+    fp8_target.build().target(SimpleNamespace(layers=nn.ModuleList([matrices])))
+    assert all(isinstance(matrix, fp8_target.Fp8Linear) for matrix in matrices)
+    distance = (matrices(x) - wanted).norm() / wanted.norm()
+    assert 1e-3 < distance < 0.1
+
+
+def test_fp8_refuses_a_target_without_matrices(stand_in: Model) -> None:
+    """Or the run would be bf16 under its name."""
+    hosted = Hosted(Path("any"), 2, "cpu", torch.bfloat16)
+    with pytest.raises(PartBroken, match=r"nn\.Linear"):
+        fp8_target.build().target(hosted)
 
 
 def test_without_transformers_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
