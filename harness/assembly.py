@@ -144,7 +144,7 @@ def assemble(workshop: Workshop, plan: Plan, recorder: Recorder, *, bound_s: flo
         workshop=workshop,
         attentions=tuple(attentions),
         feeders=tuple(
-            Feeder(index=index, plan=plan, target=targets[device])
+            shared.feeder(index, targets[device])
             for index, device in enumerate(plan.target_devices)
         ),
         trainers=tuple(trainers),
@@ -173,6 +173,13 @@ class Shared:
     def targets(self, devices: Iterable[str]) -> dict[str, Any]:
         """The frozen target on each of these devices."""
         return {device: self._frozen(device) for device in devices}
+
+    def feeder(self, index: int, target: Any) -> Feeder:
+        """Target slot ``index``. A user's own target is called: its forward may do on the host
+        what no capture allows.
+        """
+        graphs = self._workshop.make("cudagraphs") if isinstance(target, Target) else None
+        return Feeder(index=index, plan=self._plan, target=target, graphs=graphs)
 
     def drafting(self, index: int, borrowed: Borrowed) -> tuple[Attention, Drafting]:
         """Drafter number ``index`` with its own parts."""

@@ -166,10 +166,11 @@ class Layers(Protocol):
 
 
 class Graphs(Protocol):
-    """axis ``cudagraphs``: ``build() -> Graphs``; one per drafter.
+    """axis ``cudagraphs``: ``build() -> Graphs``; one per drafter and per target.
 
     ``mode`` goes to ``torch.compile`` (None: stock). ``run(key, inputs, work, module)`` calls
-    ``work(*inputs)``, which leaves gradients in ``module`` and returns scalars, or replays it.
+    ``work(*inputs)``, or replays it: a drafter's step leaves gradients in ``module`` and returns
+    scalars, a target's forward returns features and comes with a module that has no weights.
     """
 
     mode: str | None

@@ -1,4 +1,6 @@
-"""Running a step's forward and backward live, or as a CUDA graph with static buffers.
+"""Running a piece of work live, or as a CUDA graph with static buffers.
+
+The work is a drafter's forward and backward, or a target's forward.
 
 A replay runs no Python: no trace, no compile and no lock of the loop happens in it, which is why
 it may only begin once everything it needs is compiled.
@@ -50,11 +52,14 @@ class _Recording:
 
 
 class Captured:
-    """One graph per key. Gradients are written by the graph into buffers of its own."""
+    """One graph per key. Gradients are written by the graph into buffers of its own; what lies
+    between is memory that all graphs of this object share, since one runs at a time.
+    """
 
     mode = None
 
     def __init__(self) -> None:
+        self._place: _Place | None = None
         self._seen: dict[tuple[Any, ...], int] = {}
         self._recordings: dict[tuple[Any, ...], _Recording] = {}
 
@@ -65,7 +70,8 @@ class Captured:
         if seen <= LIVE_FIRST:
             return work(*inputs)
         if key not in self._recordings:
-            self._recordings[key] = _captured(inputs, work, module)
+            self._place = self._place or _Place.on(inputs[0].device)
+            self._recordings[key] = _captured(inputs, work, module, self._place)
         recording = self._recordings[key]
         torch._foreach_copy_(list(recording.inputs), list(inputs))
         recording.graph.replay()
@@ -74,19 +80,35 @@ class Captured:
         return tuple(output.clone() for output in recording.outputs)
 
 
-def _captured(inputs: tuple[Tensor, ...], work: Work, module: nn.Module) -> _Recording:
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Place:
+    """Where captures happen: a stream of their device, since torch's own for captures belongs to
+    the device that was first to capture in this process, and what is launched on another is not
+    captured, silently. And a pool of memory, of which blocks are used again on that stream only.
+    """
+
+    stream: torch.cuda.Stream
+    pool: Any
+
+    @classmethod
+    def on(cls, device: torch.device) -> _Place:
+        return cls(stream=torch.cuda.Stream(device), pool=torch.cuda.graph_pool_handle())
+
+
+def _captured(
+    inputs: tuple[Tensor, ...], work: Work, module: nn.Module, place: _Place
+) -> _Recording:
     static = tuple(given.clone() for given in inputs)
     for weight in module.parameters():
         weight.grad = None  # so that backward makes them in the graph's own memory
     graph = torch.cuda.CUDAGraph()
-    # A stream of this device: torch's own for captures belongs to the device that was first to
-    # capture in this process, and what is launched on another is not captured, silently.
-    stream = torch.cuda.Stream(static[0].device)
     # To begin a capture is to wait for the whole device, which spoils another that is under way
     # there, whatever the error mode.
     with _CAPTURING:
-        torch.cuda.synchronize(stream.device)
-        with torch.cuda.graph(graph, stream=stream, capture_error_mode="thread_local"):
+        torch.cuda.synchronize(place.stream.device)
+        with torch.cuda.graph(
+            graph, pool=place.pool, stream=place.stream, capture_error_mode="thread_local"
+        ):
             outputs = work(*static)
     gradients = tuple(weight.grad for weight in module.parameters())
     return _Recording(graph=graph, inputs=static, outputs=outputs, gradients=gradients)

@@ -13,11 +13,12 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from fxrace.probe.recorder import Recorder
 from harness.channel import Channel
 from harness.config import Plan
+from harness.contracts import Graphs
 from harness.data.corpora import corpus_of
 from harness.devices import settle
 from harness.figures.counters import PerThread
@@ -25,6 +26,9 @@ from harness.figures.stall import Stall
 from harness.model.target import Target
 from harness.model.training import Batch
 from harness.step import Drafting, Result
+
+NO_WEIGHTS = nn.Module()
+"""What a target's work leaves gradients in."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -53,11 +57,16 @@ class Door(Protocol):
 
 
 class Feeder:
-    """Target slot ``index``: turns rows into features with the frozen target of its device."""
+    """Target slot ``index``: turns rows into features with the frozen target of its device.
 
-    def __init__(self, *, index: int, plan: Plan, target: Target) -> None:
+    Without ``graphs`` it calls the target, whatever that does on the host.
+    """
+
+    def __init__(
+        self, *, index: int, plan: Plan, target: Target, graphs: Graphs | None = None
+    ) -> None:
         self.name = f"target-{index}"
-        self._index, self._plan, self.target = index, plan, target
+        self._index, self._plan, self.target, self._graphs = index, plan, target, graphs
         self._device = plan.target_devices[index]
         self._text = corpus_of(plan)
 
@@ -79,8 +88,18 @@ class Feeder:
             context=preset.contexts[step % len(preset.contexts)],
         )
         input_ids, _, *starts = rows
-        features = self.target.features(input_ids.to(self._device), *starts)
+        features = self._features(input_ids.to(self._device), *starts)
         return Parcel(batch=Batch.of(rows, features), ready=self._event(), made_s=time.monotonic())
+
+    def _features(self, input_ids: Tensor, *starts: Tensor) -> Tensor:
+        if self._graphs is None:
+            return self.target.features(input_ids, *starts)
+        inputs = (input_ids, *(given.to(self._device) for given in starts))
+        (features,) = self._graphs.run(
+            (input_ids.shape[1],), inputs, lambda *given: (self.target.features(*given),),
+            NO_WEIGHTS,
+        )  # fmt: skip
+        return features
 
     def _event(self) -> Any:
         if not self._device.startswith("cuda"):

@@ -1,4 +1,4 @@
-"""Forward and backward captured once per drafter and row length, then replayed.
+"""Each drafter's forward and backward, and each target's forward, captured once per row length.
 
 Captured in thread-local error mode, so that what other threads launch meanwhile does not spoil
 it. The first two steps of a length run live: they compile what the third captures.

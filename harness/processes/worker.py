@@ -22,7 +22,7 @@ from harness.devices import settle
 from harness.figures.compiles import count_compiles
 from harness.figures.counters import Counters
 from harness.processes.orders import LOOK_S, Finished, Links, Order, Reporter
-from harness.roles import Feeder, Parcel, Trainer
+from harness.roles import Parcel, Trainer
 
 MEETING_S = 120.0
 """How long drafters wait for each other in one sum before they give up."""
@@ -62,7 +62,7 @@ def _built(order: Order, reporter: Reporter, device: str) -> tuple[Workshop, Cou
 def _target(order: Order, links: Links, reporter: Reporter) -> tuple[Any, ...]:
     device = order.plan.target_devices[order.index]
     _, _, shared = _built(order, reporter, device)
-    feeder = Feeder(index=order.index, plan=order.plan, target=shared.targets([device])[device])
+    feeder = shared.feeder(order.index, shared.targets([device])[device])
     lanes = [
         _Lane(lane, gone, links.stop)
         for lane, gone in zip(links.lanes[order.index], links.gone, strict=True)

@@ -17,7 +17,6 @@ from harness.config import DEFAULT_KNOBS, DrafterShape, Preset, TargetShape
 from harness.devices import place
 from harness.figures.counters import Counters
 from harness.parts import select
-from harness.roles import Feeder
 from harness.step import Drafting, seed_of
 
 # Untrained; every matrix is a multiple of 16 both ways, as fp8 products want it.
@@ -56,12 +55,12 @@ class Slot:
         self.target = self.shared.targets([device])[device]
         self.drafting: Drafting
         _, self.drafting = self.shared.drafting(0, self.target.borrowed)
-        self._feeder = Feeder(index=0, plan=plan, target=self.target)
+        self.feeder = self.shared.feeder(0, self.target)
         spread(self.drafting)
 
     def gradients(self, number: int) -> list[Tensor]:
         """The loss on batch ``number`` and every weight's gradient, as fp64 on the CPU."""
-        batch = self._feeder.make(number, number).batch
+        batch = self.feeder.make(number, number).batch
         figures = self.drafting._backward(batch, torch.Generator().manual_seed(seed_of(number)))
         found = [figures[0], *(weight.grad for weight in self.drafting.module.parameters())]
         kept = [tensor.detach().double().cpu() for tensor in found]
@@ -70,12 +69,12 @@ class Slot:
 
     def trained(self, number: int) -> float:
         """The loss of a whole step, optimizer included, on batch ``number``."""
-        return self.drafting.train(self._feeder.make(number, number).batch, number).loss
+        return self.drafting.train(self.feeder.make(number, number).batch, number).loss
 
-    def features(self) -> Tensor:
-        """What the target makes of batch 0, as fp64 on the CPU."""
-        made: Tensor = self._feeder.make(0, 0).batch.features
-        return made.double().cpu()
+    def features(self, number: int = 0) -> Tensor:
+        """What the target makes of batch ``number``."""
+        made: Tensor = self.feeder.make(number, number).batch.features
+        return made
 
 
 @contextmanager
@@ -109,4 +108,5 @@ def spread(drafting: Drafting) -> None:
 
 def apart(mine: Tensor, theirs: Tensor) -> float:
     """Norm of the difference over the norm of ``theirs``."""
+    mine, theirs = mine.double(), theirs.double()
     return float((mine - theirs).norm() / theirs.norm().clamp_min(1e-12))

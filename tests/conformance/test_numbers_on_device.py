@@ -99,6 +99,7 @@ def test_a_captured_step_computes_what_a_live_one_does(
             wanted, got = live.gradients(number), graphed.gradients(number)
             assert max(map(apart, got, wanted)) < allowed, f"batch {number}"
         assert len(graphed.drafting._method.graphs._recordings) == 2  # type: ignore[attr-defined]
+        assert len(graphed.feeder._graphs._recordings) == 2  # type: ignore[union-attr]
         # Replays write into the same memory again and again; an optimizer reads it in between.
         curves = [[made.trained(number) for number in range(10, 18)] for made in (live, graphed)]
     assert curves[1] == pytest.approx(curves[0], rel=allowed)
@@ -163,6 +164,24 @@ def test_the_kernels_of_a_target_change_rounding_only(
             layer.heads, layer.mlp = layer.heads.plain, layer.mlp.plain
         plain = made.features()
     assert 0 < apart(quick, plain) < EXACT
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("rows", ["whole", "packed"])
+@pytest.mark.parametrize("precision", ["bf16_masters", "fp8_target"])
+def test_a_replayed_target_makes_the_features_it_makes_live(
+    tmp_path: Path, packed: dict[str, str], rows: str, precision: str
+) -> None:
+    """All are kept to the end: a replay must not write over what was handed out before."""
+    parts, read = {"precision": precision}, packed if rows == "packed" else {}
+    if refusal := load("precision", precision).refuse("cuda"):
+        pytest.skip(refusal)
+    with slot(tmp_path, "cuda:0", read=read, **parts) as live:
+        wanted = [live.features(number) for number in range(10)]
+    with slot(tmp_path, "cuda:0", read=read, **parts, cudagraphs="manual") as graphed:
+        got = [graphed.features(number) for number in range(10)]
+    assert max(map(apart, got, wanted)) < EXACT
+    assert min(apart(one, two) for one, two in zip(got[2:], got, strict=False)) > 0.1
 
 
 @pytest.mark.gpu

@@ -15,9 +15,11 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from harness.graphs import Captured
 from harness.model.hosted import Hosted, NoModel, alike, shape_of
 from harness.parts import PartBroken
 from harness.precision import fp8_target
+from tests.conformance.on_device import slot
 from tests.unit.harness_model.packing import starts_of
 
 CONFIG = SimpleNamespace(
@@ -133,6 +135,14 @@ def test_a_real_model_of_transformers(tmp_path: Path) -> None:
         states = model(input_ids=TOKENS, output_hidden_states=True).hidden_states
     wanted = torch.cat([states[index + 1] for index in hosted.captured], dim=-1)
     torch.testing.assert_close(hosted.features(TOKENS), wanted)
+
+
+def test_a_users_target_is_called_and_never_captured(tmp_path: Path, stand_in: Model) -> None:
+    """What it does on the host, such as reading a mask, would spoil a capture."""
+    hosted = Hosted(Path("anywhere"), 2, "cpu", torch.float32)
+    with slot(tmp_path, "cpu", cudagraphs="manual") as made:
+        assert isinstance(made.feeder._graphs, Captured)
+        assert made.shared.feeder(0, hosted)._graphs is None
 
 
 class Remembering(nn.Module):  # type: ignore[misc]

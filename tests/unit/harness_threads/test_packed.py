@@ -5,6 +5,7 @@ are refused, and rows that are not packed hand over what they always did.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from harness.devices import place
 from harness.graphs import Live
 from harness.model.pretrain import load_target
 from harness.precision.native import build as native
+from harness.roles import Feeder
 from harness.schedule.wsd import WarmupStableDecay
 from harness.sharing import Nothing
 from harness.step import Drafting, Method
@@ -141,6 +143,19 @@ def handed_over(rows: Sequence[Tensor]) -> tuple[tuple[Tensor, ...], float | Non
     reach = drafting.train(batch_from(target, rows), 0).reach
     (handed,) = graphs.handed
     return handed, reach
+
+
+def test_a_target_hands_over_rows_and_their_borders(tmp_path: Path) -> None:
+    plan = place(raw, ("cpu",), targets=1, drafters=1, seed=0, steps=1, freeze=False)
+    path = str(file_of(tmp_path, LENGTHS))
+    target = load_target(raw, "cpu")
+    for how, tensors in (("joined", 1), ("packed", 2)):
+        graphs = Noting()
+        read = replace(plan, data=path, documents=how)
+        made = Feeder(index=0, plan=read, target=target, graphs=graphs).make(0, 0).batch
+        (handed,) = graphs.handed
+        assert len(handed) == tensors and torch.equal(handed[0], made.input_ids)
+        assert torch.equal(made.features, target.features(*handed))
 
 
 def test_rows_that_are_not_packed_hand_over_what_they_did(tmp_path: Path) -> None:
