@@ -4,22 +4,30 @@ The work is a drafter's forward and backward, or a target's forward.
 
 A replay runs no Python: no trace, no compile and no lock of the loop happens in it, which is why
 it may only begin once everything it needs is compiled.
+
+A capture is alone on its device: a thread that waits for the whole device meanwhile gets an error
+and spoils the capture, whatever its mode. Inductor does so where a compiled call runs for the first
+time and its kernels are timed, and so does the beginning of another capture.
 """
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from fxrace.guards._gate import Gate
+from fxrace.probe.participants import participants
+
 Work = Callable[..., tuple[Tensor, ...]]
 LIVE_FIRST = 2
 """Steps of a shape that run live: the first compiles, the second shows that nothing is left."""
-_CAPTURING = threading.Lock()
+_GATES: dict[torch.device, Gate] = {}
+"""By device: what runs live reads, a capture writes."""
 
 
 def needs_cuda(device_type: str) -> str | None:
@@ -67,17 +75,30 @@ class Captured:
         self, key: tuple[Any, ...], inputs: tuple[Tensor, ...], work: Work, module: nn.Module
     ) -> tuple[Tensor, ...]:
         seen = self._seen[key] = self._seen.get(key, 0) + 1
+        device = inputs[0].device
+        gate = _GATES.setdefault(device, Gate())
         if seen <= LIVE_FIRST:
-            return work(*inputs)
+            with _waited_for(gate.reading()):
+                return work(*inputs)
         if key not in self._recordings:
-            self._place = self._place or _Place.on(inputs[0].device)
-            self._recordings[key] = _captured(inputs, work, module, self._place)
+            self._place = self._place or _Place.on(device)
+            with _waited_for(gate.writing()):
+                self._recordings[key] = _captured(inputs, work, module, self._place)
         recording = self._recordings[key]
         torch._foreach_copy_(list(recording.inputs), list(inputs))
         recording.graph.replay()
         for weight, gradient in zip(module.parameters(), recording.gradients, strict=True):
             weight.grad = gradient
         return tuple(output.clone() for output in recording.outputs)
+
+
+@contextmanager
+def _waited_for(entry: AbstractContextManager[None]) -> Iterator[None]:
+    """Inside of ``entry``; until it is entered this thread counts as one that cannot run."""
+    with ExitStack() as inside:
+        with participants.waiting("other threads on its device"):
+            inside.enter_context(entry)
+        yield
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -102,13 +123,10 @@ def _captured(
     for weight in module.parameters():
         weight.grad = None  # so that backward makes them in the graph's own memory
     graph = torch.cuda.CUDAGraph()
-    # To begin a capture is to wait for the whole device, which spoils another that is under way
-    # there, whatever the error mode.
-    with _CAPTURING:
-        torch.cuda.synchronize(place.stream.device)
-        with torch.cuda.graph(
-            graph, pool=place.pool, stream=place.stream, capture_error_mode="thread_local"
-        ):
-            outputs = work(*static)
+    torch.cuda.synchronize(place.stream.device)
+    with torch.cuda.graph(
+        graph, pool=place.pool, stream=place.stream, capture_error_mode="thread_local"
+    ):
+        outputs = work(*static)
     gradients = tuple(weight.grad for weight in module.parameters())
     return _Recording(graph=graph, inputs=static, outputs=outputs, gradients=gradients)

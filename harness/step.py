@@ -137,7 +137,7 @@ class Drafting:
             self._backward(batch, generator)
             self._updates.drop()
             if self.device.type == "cuda":
-                torch.cuda.synchronize(self.device)
+                torch.cuda.current_stream(self.device).synchronize()
 
         self._as_step(Phase.WARMUP, work)
 
