@@ -3,11 +3,12 @@
 Dynamo looks into a function's cache before it asks for ``compile_lock`` and not again once it has
 it, so every thread that waited compiles what it has waited for. Torch says so itself where its
 guards "passed during recompilation-reason analysis"; a first compile that waited for another
-thread's first compile of that code is the same.
+thread's first compile of that code is the same. Names of code are not unique; Dynamo's frame
+numbers are, one for each code object.
 
 A call that failed all cache entries when there were as many as the limit allows, and was then not
-compiled, was refused; if nothing of that frame was compiled afterwards, the refusal stood. Names
-of code are not unique, so entries are counted per frame number.
+compiled, was refused; if nothing of that frame was compiled afterwards, the refusal stood. Entries
+are counted per frame.
 """
 
 from __future__ import annotations
@@ -99,7 +100,7 @@ def repeated(one: Compile, every: tuple[Compile, ...]) -> Compile | None:
     earlier = [
         o
         for o in every
-        if o.ok and o.code == one.code and o.at < one.at and o.event.ident != one.event.ident
+        if o.ok and _same(o, one) and o.at < one.at and o.event.ident != one.event.ident
     ]
     reason = one.event.data.get("reason")
     if reason is not None and _PASSED in str(reason):
@@ -108,6 +109,12 @@ def repeated(one: Compile, every: tuple[Compile, ...]) -> Compile | None:
         return None
     waited_for = [o for o in earlier if o.at > one.waited_from]
     return waited_for[-1] if waited_for else None
+
+
+def _same(one: Compile, other: Compile) -> bool:
+    """Whether both compile one code object, as far as the records tell."""
+    frames = {_frame(one), _frame(other)} - {None}
+    return one.code == other.code and len(frames) < 2
 
 
 def refusals(trace: Trace) -> tuple[Refusal, ...]:
