@@ -68,7 +68,9 @@ class Updates(Protocol):
 
 
 class Precision(Protocol):
-    """axis ``precision``: ``build() -> Precision``."""
+    """axis ``precision``: ``build() -> Precision``. Where it has a ``target_speed``, the peak for a
+    target's products with weights is that many times the peak for everything else.
+    """
 
     def tolerances(self, device_type: str) -> tuple[float, float]:
         """Relative, of loss and gradient norm: how far two runs of equal meaning may be apart at

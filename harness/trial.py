@@ -76,7 +76,8 @@ def _train(
     workshop = Workshop(trial.knobs, chosen, recorder)
     bound_s = trial.limits.trial_s
     again = recomputed(workshop.make("checkpoint"), workshop.make("loss", plan.preset))
-    recorder.emit("balance", text=told(plan))
+    speed = getattr(workshop.make("precision"), "target_speed", 1.0)
+    recorder.emit("balance", text=told(plan, speed))
     if getattr(chosen["execution"].build, "separate", False):
         apart = workshop.make("execution", plan, workshop.names, roots, bound_s)
         apart.run()

@@ -1,7 +1,8 @@
 """How many targets keep how many drafters busy, from FLOPs alone; said before anything runs.
 
 A split far from it leaves one side idle whatever else is right. The prediction assumes that both
-sides reach the same share of the peak.
+sides reach the same share of the peak. For a target's products with weights the peak may be higher
+than for everything else (``speed``, as in fp8).
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ MOST_SLOTS = 8
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Balance:
-    """FLOPs of one batch on either side, means over the preset's row lengths."""
+    """FLOPs of one batch on either side, means over the preset's row lengths; those that run at a
+    higher peak count for less.
+    """
 
     target: float
     drafter: float
@@ -45,26 +48,29 @@ class Balance:
         return 1 - min(supply, demand) / max(supply, demand)
 
 
-def balance_of(preset: Preset) -> Balance:
+def balance_of(preset: Preset, speed: float = 1.0) -> Balance:
     """The predicted balance of a preset."""
-    target, drafter = preset.target, preset.drafter
     lengths = preset.contexts
 
     def mean(values: Sequence[float]) -> float:
         return sum(values) / len(values)
 
+    def features(context: int) -> float:
+        captures = preset.drafter.captures
+        products, attention = flops.feature_parts(preset.target, captures, context=context)
+        return products / speed + attention
+
     return Balance(
-        target=preset.rows
-        * mean([flops.feature_flops(target, drafter.captures, context=c) for c in lengths]),
+        target=preset.rows * mean([features(c) for c in lengths]),
         drafter=mean([flops.step_flops(preset, c) for c in lengths]),
     )
 
 
-def told(plan: Plan) -> str:
+def told(plan: Plan, speed: float = 1.0) -> str:
     """What is said at the start of a run: balance of its split, and memory per slot."""
     targets, drafters = len(plan.target_devices), len(plan.drafter_devices)
     width = 4 if plan.device_type == "cpu" else 2
-    balance, memory = balance_of(plan.preset), predicted(plan.preset, width=width)
+    balance, memory = balance_of(plan.preset, speed), predicted(plan.preset, width=width)
     waiting = "targets" if targets / drafters > balance.ratio else "drafters"
     return (
         f"predicted balance {balance.split[0]}:{balance.split[1]} (target : drafter work per "

@@ -112,8 +112,13 @@ def _row(preset: Preset, context: int, reach: float | None) -> DraftFlops:
 
 def feature_flops(target: TargetShape, captures: int, *, context: int) -> float:
     """The frozen target's FLOPs for the features of one row: layers up to the last captured."""
+    return sum(feature_parts(target, captures, context=context))
+
+
+def feature_parts(target: TargetShape, captures: int, *, context: int) -> tuple[float, float]:
+    """Of ``feature_flops`` the products with weights, and attention."""
     queries = target.heads * target.head_dim
     keys = target.kv_heads * target.head_dim
     weights = target.hidden * (2 * queries + 2 * keys + 3 * target.intermediate)
     depth = capture_layers(target.layers, captures)[-1] + 1
-    return depth * context * (2.0 * weights + 2.0 * queries * context)
+    return depth * context * 2.0 * weights, depth * context * 2.0 * queries * context

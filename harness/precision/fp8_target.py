@@ -57,6 +57,8 @@ class Fp8Target:
     """bf16 with fp32 masters, and a target whose layers multiply in fp8."""
 
     formats: Formats
+    target_speed: float = 2.0
+    """Of every GPU that has the product; see NVIDIA's data sheets of Ada, Hopper and Blackwell."""
 
     def tolerances(self, device_type: str) -> tuple[float, float]:
         return self.formats.tolerances(device_type)

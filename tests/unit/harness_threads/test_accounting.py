@@ -15,6 +15,7 @@ from harness.figures.summary import recomputed, summarise
 from harness.figures.windows import merged, windows
 from harness.loss.fused_linear_ce import FusedLinearCE
 from harness.model.drafter import build_drafter
+from harness.parts import load
 from harness.recipes.paper_4b import preset as paper_4b
 from harness.recipes.paper_8b import preset as paper_8b
 from harness.recipes.tiny import preset as tiny
@@ -78,6 +79,17 @@ def test_the_predicted_balance() -> None:
     assert balance.idle(3, 5) < balance.idle(5, 3)
     plan = place(paper_8b, ("cuda:0",), targets=5, drafters=3, seed=0, steps=1, freeze=False)
     assert "the targets wait" in told(plan)
+
+
+def test_the_predicted_balance_of_fp8_is_about_the_measured_one() -> None:
+    """One fp8 target replayed fed 3.1 drafters of an H200 each, over all three row lengths."""
+    speed = load("precision", "fp8_target").build().target_speed
+    balance = balance_of(paper_8b, speed)
+    assert 2.8 < 1 / balance.ratio < 3.3
+    assert balance.split == (1, 3) and balance.idle(1, 3) < 0.1
+    plan = place(paper_8b, ("cuda:0",), targets=1, drafters=3, seed=0, steps=1, freeze=False)
+    assert "the drafters wait 4" in told(plan)
+    assert told(plan, speed) != told(plan)
 
 
 def test_recompute_counts_for_hfu_only() -> None:
