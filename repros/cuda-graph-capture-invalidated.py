@@ -2,7 +2,8 @@
 
 The default capture mode forbids unsafe CUDA calls to every thread of the process while one
 captures. B's allocation raises, and A's capture is invalid.
-Remedy: capture_error_mode="thread_local".
+Remedy: capture_error_mode="thread_local". What that does not allow shows
+cuda-graph-capture-autotuning.
 """
 
 import os
@@ -13,13 +14,15 @@ from concurrent.futures import ThreadPoolExecutor
 import torch
 
 HAZARD = {
-    "title": "another thread's allocation invalidates a CUDA graph capture",
+    "title": "another thread's work on the GPU invalidates a CUDA graph capture",
     "layer": "cudagraphs",
     "states": (),
-    "regions": (),
-    "patterns": (),
+    "regions": ("cudagraph",),
+    "patterns": ("exception",),
     "racy": "RAISED",
-    "remedy": "capture_error_mode='thread_local', or capture before other threads start",
+    "remedy": "capture before other threads start; capture_error_mode='thread_local' is enough "
+    "where they allocate and launch, not where one waits for the device, as a first compiled call "
+    "does",
     "since": "2.6",
     "evidence": {"2.11.0": "RAISED 3 of 3; guarded CLEAN 3 of 3"},
     "references": ("pytorch/pytorch#107407", "vllm-project/vllm#48053"),

@@ -1,11 +1,13 @@
 """T0: a thread raised, where the single-threaded reference does not.
 
 The State is named by where the root cause was raised. The other side is the thread that had a
-region open at that moment: the one that borrowed the State.
+region open at that moment: the one that borrowed the State. CUDA itself says when a stream was
+being captured, to the thread that captured and to the one that was in its way.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
@@ -20,6 +22,7 @@ from fxrace.records.finding import Finding, Frame, Side, Tier, Value
 from fxrace.records.state import State
 
 _CALL, _HOLDS = "call", "holds "
+_CAPTURE, _CAPTURING = "cudagraph", re.compile(r"CUDA error: .*captur")
 _REGIONS = {
     "torch/fx/_symbolic_trace.py:trace": "trace",
     "torch/_dynamo/convert_frame.py:_compile": "compile",
@@ -48,7 +51,8 @@ def _finding(event: Event) -> Finding:
     root = links[-1]
     state, deepest = _state_of(links)
     stack = _whole_stack(links)
-    region = _region_of(deepest or stack)
+    capturing = _CAPTURING.match(_first_line(root))
+    region = _CAPTURE if capturing else _region_of(deepest or stack)
     victim = Side(
         thread=event.data["role"],
         region=region,

@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 
+from fxrace.core.attribute import attributed
 from fxrace.core.curve import Reference
 from fxrace.core.detect import detectors, findings_in
 from fxrace.core.evidence import Evidence
+from fxrace.pipeline import hazards
 from fxrace.records.finding import Frame, Tier
 from fxrace.records.outcome import Stop, ThreadStack
 from tests.unit.core.evidence_of import REFERENCE, STEPS, event, evidence, step
@@ -124,6 +126,22 @@ def test_an_exception_names_the_state_and_both_sides() -> None:
     assert [side.thread for side in finding.sides] == ["drafter-1", "drafter-0"]
     assert [side.region for side in finding.sides] == ["call", "trace"]
     assert all(side.stack for side in finding.sides)
+
+
+@pytest.mark.parametrize(
+    ("message", "region"),
+    [
+        ("CUDA error: operation not permitted when stream is capturing\nSearch for", "cudagraph"),
+        ("CUDA error: operation failed due to a previous error during capture\n", "cudagraph"),
+        ("CUDA error: out of memory\nwhile capturing", "call"),
+        ("what the hook captured is stale", "call"),
+    ],
+)
+def test_cuda_says_itself_that_a_stream_was_being_captured(message: str, region: str) -> None:
+    found = findings_in(evidence(raised(USER, message=message)))
+    assert found[0].sides[0].region == region
+    (named,) = attributed(found, hazards())
+    assert named.hazard == ("cuda-graph-capture-invalidated" if region == "cudagraph" else None)
 
 
 def test_the_cause_is_found_below_a_wrapping_error() -> None:
