@@ -87,7 +87,9 @@ class Preset:
     """One workload. ``contexts`` are the row lengths S it cycles through (shape buckets);
     ``rows`` is the micro-batch b; ``chunk_blocks`` the loss chunk along the block axis;
     ``compiled_layers`` says what the axis ``layers`` does where it is left to the preset;
-    ``shared_cache``, for what compiles for minutes, whether trials share Inductor's cache.
+    ``shared_cache``, for what compiles for minutes, whether trials share Inductor's cache;
+    ``untimed``, for what is too small to be timed and takes about 1 GB, that trials may share a GPU
+    (a literal: it is read from the file before there is a torch).
     """
 
     name: str
@@ -99,6 +101,7 @@ class Preset:
     chunk_blocks: int
     compiled_layers: bool = False
     shared_cache: bool = False
+    untimed: bool = False
     queue_depth: int = 4
     learning_rate: float = 6e-4
     weight_decay: float = 0.0

@@ -44,6 +44,13 @@ def recipes(root: Path) -> tuple[PartFile, ...]:
     return tuple(_parts(root / "harness" / "recipes", attribute="preset"))
 
 
+def untimed(root: Path, preset: str) -> bool:
+    """Whether this preset says that its trials may share a GPU; see ``harness.config.Preset``."""
+    tree, _ = read(root / "harness" / "recipes" / f"{preset}.py")
+    call = None if tree is None else assigned_call(tree, "preset")
+    return call is not None and flag(call, "untimed")
+
+
 def _axis_folders(root: Path) -> Mapping[str, Path]:
     harness = root / "harness"
     if not harness.is_dir():

@@ -50,7 +50,8 @@ def jobs(command: F) -> F:
     """``--jobs N``: how many trials run side by side."""
     return click.option(
         "--jobs", type=click.IntRange(1), default=None, metavar="N",
-        help="Trials side by side. Default: one per processor, one at a time on GPUs.",
+        help="Trials side by side. Default: one per processor; on GPUs one at a time, or up to 8 "
+        "of a preset that is too small to be timed (tiny).",
     )(command)  # fmt: skip
 
 

@@ -39,19 +39,25 @@ class Place:
 
 @contextmanager
 def opened(
-    *, python: str, directory: Path, jobs: int | None, roots: Sequence[Path], device: str
+    *,
+    python: str,
+    directory: Path,
+    jobs: int | None,
+    roots: Sequence[Path],
+    device: str,
+    jobs_on_gpus: int = 1,
 ) -> Iterator[Place]:
     """Start the interpreter and settle the device. Raises DeviceUnavailable.
 
-    ``jobs`` None means one trial per processor on the CPU, one at a time on GPUs, where trials
-    would share the devices they are timed on.
+    ``jobs`` None means one trial per processor on the CPU and ``jobs_on_gpus`` on GPUs, where
+    trials share the devices they are timed on.
     """
 
     def executor(mode: Mode, many: int) -> LocalExecutor:
         return LocalExecutor(python=python, directory=directory, jobs=many, roots=roots, mode=mode)
 
     if device == CUDA or (device == AUTO and driver_present()):
-        with executor(Mode.SPAWN, jobs or 1) as open_one:
+        with executor(Mode.SPAWN, jobs or jobs_on_gpus) as open_one:
             environment = open_one.describe()
             if environment.gpus:
                 yield Place(executor=open_one, environment=environment, device=CUDA)

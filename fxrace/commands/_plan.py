@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from fxrace.catalog.parts import axes as every_axis
-from fxrace.catalog.parts import recipes
+from fxrace.catalog.parts import recipes, untimed
+from fxrace.commands._place import processors
 from fxrace.errors import UnknownPart, UsageError
 from fxrace.launch import bundled
 from fxrace.records.sweep import Axis, Sweep
@@ -19,6 +20,8 @@ from fxrace.render.view import words
 
 TARGET = "harness.trial:run"
 ALL = "all"
+MOST_JOBS = 8
+"""On GPUs: as many as 8 GB hold."""
 
 
 def known_axes(parts: Sequence[Path] = ()) -> tuple[Axis, ...]:
@@ -50,6 +53,13 @@ def preset_named(name: str) -> str:
     if plain not in known:
         raise UnknownPart("preset", name, known)
     return plain
+
+
+def jobs_on_gpus(preset: str) -> int:
+    """How many trials of this preset run side by side on GPUs, unless one says otherwise: one
+    where they are timed.
+    """
+    return min(MOST_JOBS, processors()) if untimed(bundled.root(), preset) else 1
 
 
 def parts_setting(parts: Sequence[Path]) -> dict[str, Setting]:

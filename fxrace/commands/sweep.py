@@ -167,6 +167,7 @@ def _run(
             python=options["python"] or sys.executable,
             directory=output,
             jobs=options["jobs"],
+            jobs_on_gpus=_plan.jobs_on_gpus(options["preset"]),
             roots=(bundled.root(),),
             device=options["device"],
         ) as place:

@@ -26,5 +26,6 @@ preset = Preset(
     rows=8,
     steps=8,
     chunk_blocks=4,
+    untimed=True,
     learning_rate=6e-3,
 )

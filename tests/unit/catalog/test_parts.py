@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fxrace.catalog.parts import axes, recipes
+from fxrace.catalog.parts import axes, recipes, untimed
 from fxrace.errors import UnknownPart, UsageError
 from fxrace.records.sweep import Axis
 
@@ -104,6 +104,13 @@ def test_a_folder_without_parts_is_refused(root: Path, tmp_path: Path) -> None:
     for own in (tmp_path / "empty", tmp_path / "absent"):
         with pytest.raises(UsageError):
             axes([root, own])
+
+
+def test_a_preset_says_that_it_is_not_timed(root: Path) -> None:
+    assert not untimed(root, "tiny") and not untimed(root, "nowhere")
+    write(root, "harness/recipes/tiny.py", '"""Small."""\npreset = Preset(untimed=True)\n')
+    assert untimed(root, "tiny")
+    assert [p.name for p in recipes(ROOT) if untimed(ROOT, p.name)] == ["tiny"]
 
 
 def test_recipes_are_the_presets(root: Path) -> None:
