@@ -22,6 +22,7 @@ from typing import Any
 
 #: A debt is one line long; waiting longer for its writer would mean that it was lost in a fork.
 PAYING_S = 1.0
+_CLOSED = -1
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -86,7 +87,11 @@ class Recorder:
                 self._paying.release()
 
     def close(self) -> None:
-        os.close(self._fd)
+        """What is emitted afterwards is dropped: a thread may come out of a wait that it entered
+        while hooks were on, and the descriptor's number may be another file's by then.
+        """
+        closed, self._fd = self._fd, _CLOSED
+        os.close(closed)
 
     def _write(self, thread: str, ident: int, kind: str, data: dict[str, Any]) -> None:
         line = {
@@ -96,4 +101,6 @@ class Recorder:
             "kind": kind,
             "data": data,
         }
-        os.write(self._fd, self._encoded(line).encode() + b"\n")
+        text, fd = self._encoded(line).encode() + b"\n", self._fd
+        if fd != _CLOSED:
+            os.write(fd, text)

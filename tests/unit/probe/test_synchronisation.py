@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import queue
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -163,3 +164,37 @@ def test_simple_queues_are_what_they_were(tmp_path: Path) -> None:
             assert type(pool._work_queue) is real
             assert pool.submit(lambda: 5).result(BOUND_S) == 5
     assert queue.SimpleQueue is real
+
+
+def test_a_thread_that_waits_while_the_hooks_go_is_left_alone(tmp_path: Path) -> None:
+    """It comes out of a wait of ours when nobody records any more, nor writes to another's file."""
+    go, inside = threading.Event(), threading.Event()
+
+    def work() -> str:
+        inside.set()
+        return "went on" if go.wait(BOUND_S) else "gave up"
+
+    with watched(tmp_path) as recorder:
+        trace()
+        side = Side(work)
+        assert inside.wait(BOUND_S)
+        held_in_ours(side)
+    recorder.close()
+    other = tmp_path / "other"
+    with other.open("w"):  # takes the number that has become free
+        go.set()
+        assert side.result() == "went on"
+        recorder.emit("note", text="late")
+    assert other.read_text() == ""
+
+
+def held_in_ours(side: Side) -> None:
+    """Until the thread stands in the wait that the hooks have put there."""
+    for _ in range(10_000):
+        frame = sys._current_frames().get(side.ident or 0)
+        while frame is not None and not frame.f_code.co_filename.endswith("synchronisation.py"):
+            frame = frame.f_back
+        if frame is not None:
+            return
+        threading.Event().wait(0.001)
+    raise AssertionError("it does not wait")
