@@ -26,6 +26,8 @@ from fxrace.probe.participants import participants
 Work = Callable[..., tuple[Tensor, ...]]
 LIVE_FIRST = 2
 """Steps of a shape that run live: the first compiles, the second shows that nothing is left."""
+PATIENCE_S = 1800.0
+"""Longer than any live step compiles; a trial's own limit comes first."""
 _GATES: dict[torch.device, Gate] = {}
 """By device: what runs live reads, a capture writes."""
 
@@ -76,7 +78,7 @@ class Captured:
     ) -> tuple[Tensor, ...]:
         seen = self._seen[key] = self._seen.get(key, 0) + 1
         device = inputs[0].device
-        gate = _GATES.setdefault(device, Gate())
+        gate = _GATES.setdefault(device, Gate(PATIENCE_S))
         if seen <= LIVE_FIRST:
             with _waited_for(gate.reading()):
                 return work(*inputs)

@@ -20,8 +20,8 @@ PATIENCE_S = 300.0
 class Gate:
     """``reading()`` and ``writing()``, both usable in any nesting."""
 
-    def __init__(self) -> None:
-        self.patience_s = PATIENCE_S
+    def __init__(self, patience_s: float = PATIENCE_S) -> None:
+        self.patience_s = patience_s
         self._changed = threading.Condition(threading.Lock())
         self._readers: dict[int, int] = {}
         self._writer, self._depth = 0, 0
