@@ -25,7 +25,7 @@ HAZARD = {
     "remedy": "call every compiled function once before anything is captured",
     "since": "2.6",
     "evidence": {"2.11.0": "RAISED 3 of 3; guarded CLEAN 4 of 4"},
-    "references": (),
+    "references": ("pytorch/pytorch#107407", "triton-lang/triton#10596"),
     "device": "cuda",
 }
 BOUND_S = 240
