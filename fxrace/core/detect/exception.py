@@ -2,7 +2,7 @@
 
 The State is named by where the root cause was raised. The other side is the thread that had a
 region open at that moment: the one that borrowed the State. CUDA itself says when a stream was
-being captured, to the thread that captured and to the one that was in its way.
+being captured, to the thread that captured and to those in its way: they are one finding's sides.
 """
 
 from __future__ import annotations
@@ -34,7 +34,23 @@ def find(evidence: Evidence) -> tuple[Finding, ...]:
     another thread held, for such errors the program may catch. Equal causes are merged later.
     """
     raised = [_finding(event) for event in evidence.trace.of("raised")]
-    return (*raised, *_caught(evidence.trace))
+    spoiled = [finding for finding in raised if finding.sides[0].region == _CAPTURE]
+    others = [finding for finding in raised if finding.sides[0].region != _CAPTURE]
+    return (*others, *_captures(spoiled), *_caught(evidence.trace))
+
+
+def _captures(spoiled: list[Finding]) -> Iterator[Finding]:
+    """What threads met that were in each other's way while one captured a CUDA graph."""
+    if spoiled:
+        yield replace(
+            spoiled[0],
+            fingerprint=fingerprint(
+                Tier.FAILURE, state=None, regions=(_CAPTURE,), key=("stream capture",)
+            ),
+            title=f"a CUDA graph capture was spoiled: {spoiled[0].symptoms[0]}",
+            sides=tuple(f.sides[0] for f in spoiled) if spoiled[1:] else spoiled[0].sides,
+            symptoms=tuple(symptom for finding in spoiled for symptom in finding.symptoms),
+        )
 
 
 def _caught(trace: Trace) -> Iterator[Finding]:
@@ -49,9 +65,9 @@ def _finding(event: Event) -> Finding:
     error: Mapping[str, Any] = event.data["error"]
     links = [error, *error.get("causes", ())]
     root = links[-1]
-    state, deepest = _state_of(links)
+    capturing = _CAPTURING.match(_first_line(root)) is not None
+    state, deepest = (None, ()) if capturing else _state_of(links)
     stack = _whole_stack(links)
-    capturing = _CAPTURING.match(_first_line(root))
     region = _CAPTURE if capturing else _region_of(deepest or stack)
     victim = Side(
         thread=event.data["role"],

@@ -144,6 +144,25 @@ def test_cuda_says_itself_that_a_stream_was_being_captured(message: str, region:
     assert named.hazard == ("cuda-graph-capture-invalidated" if region == "cudagraph" else None)
 
 
+def test_threads_that_spoil_a_capture_are_sides_of_one_finding() -> None:
+    way, captured = (
+        raised(USER, frame, message=f"CUDA error: {told}\nand more")
+        for frame, told in (
+            (PATCHER, "operation not permitted when stream is capturing"),
+            (WRAPPER, "operation failed due to a previous error during capture"),
+        )
+    )
+    both = findings_in(evidence(way, captured, raised(USER, message="another")))
+    assert len(both) == 2
+    (spoiled,) = (finding for finding in both if finding.sides[0].region == "cudagraph")
+    assert [side.stack[-1].function for side in spoiled.sides] == [PATCHER[2], WRAPPER[2]]
+    assert len(spoiled.symptoms) == 2 and spoiled.state is None
+    # Which of them raises first, or alone, is up to the scheduler; the cause is one.
+    for order in ((captured, way), (way,), (captured,)):
+        (again,) = findings_in(evidence(*order))
+        assert again.fingerprint == spoiled.fingerprint
+
+
 def test_the_cause_is_found_below_a_wrapping_error() -> None:
     inner = {"type": "AssertionError", "message": "x", "frames": [USER, PATCHER]}
     outer = {"type": "TorchRuntimeError", "message": "y", "frames": [USER], "causes": [inner]}
