@@ -30,8 +30,9 @@ _REGIONS = {
 
 
 def find(evidence: Evidence) -> tuple[Finding, ...]:
-    """One finding per ``raised`` event, and one per error that left a region and names a State
-    another thread held, for such errors the program may catch. Equal causes are merged later.
+    """One finding per ``raised`` event, but one for all that met a capture, and one per error that
+    left a region and names a State another thread held, for such errors the program may catch.
+    Equal causes are merged later.
     """
     raised = [_finding(event) for event in evidence.trace.of("raised")]
     spoiled = [finding for finding in raised if finding.sides[0].region == _CAPTURE]
