@@ -220,7 +220,7 @@ def test_a_step_that_takes_long_is_left_half_way(
     fault = Fault(ERRORS[0], index=1, step=0, when=inside.is_set)
     fault.in_drafter(monkeypatch)
     trace = run_trial(
-        tmp_path, {**DENSE, "checkpoint": "nonreentrant"}, drafters=2, steps=3, fail_fast=True
+        tmp_path, {**DENSE, "checkpoint": "nonreentrant"}, drafters=2, steps=500, fail_fast=True
     )  # fmt: skip
     stopped(trace, "drafter-1", ERRORS[0])
     assert not list(trace.of("step"))
