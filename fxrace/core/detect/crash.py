@@ -1,27 +1,35 @@
-"""T0: the trial process died: by a signal, or by leaving before its record ended."""
+"""T0: the trial process died: by a signal, or by leaving before its record ended.
+
+One side is the thread that died, by the stack that the interpreter could still write; others are
+those that had a region open then.
+"""
 
 from __future__ import annotations
 
 import signal
+from collections.abc import Iterator, Sequence
 
 from fxrace.core.detect import Detector
 from fxrace.core.evidence import Evidence
 from fxrace.core.fingerprint import fingerprint, site
+from fxrace.core.timeline import regions
 from fxrace.records.event import Trace
-from fxrace.records.finding import Finding, Side, Tier
-from fxrace.records.outcome import Ending, Stop
+from fxrace.records.finding import Finding, Frame, Side, Tier
+from fxrace.records.outcome import Ending, Stop, ThreadStack
+
+_CRASH = "crash"
+_REGIONS = {"torch/_subclasses/fake_tensor.py:__enter__": "fake"}
+"""What died where it stepped into a region has no record of that."""
 
 
 def find(evidence: Evidence) -> tuple[Finding, ...]:
-    """At most one finding, with the stacks that the interpreter could still write."""
+    """At most one finding."""
     how = died(evidence.ending, evidence.trace)
     if how is None:
         return ()
-    sides = tuple(
-        Side(thread=stack.thread, region="crash", access=how, stack=stack.frames)
-        for stack in evidence.ending.stacks[:2]
-    )
-    key = site(evidence.ending.stacks[0].frames) if evidence.ending.stacks else ()
+    stacks = evidence.ending.stacks
+    sides = (*_victim(stacks[:1], how), *_beside(evidence.trace, stacks[:1]))
+    key = site(stacks[0].frames) if stacks else ()
     return (
         Finding(
             fingerprint=fingerprint(Tier.FAILURE, state=None, key=("crash", how, *key)),
@@ -29,10 +37,34 @@ def find(evidence: Evidence) -> tuple[Finding, ...]:
             tier=Tier.FAILURE,
             state=None,
             hazard=None,
-            sides=sides or (Side(thread="process", region="crash", access=how),),
+            sides=sides or (Side(thread="process", region=_CRASH, access=how),),
             symptoms=tuple(filter(None, (how, _last_line(evidence.ending.stderr_tail)))),
         ),
     )
+
+
+def _victim(stacks: Sequence[ThreadStack], how: str) -> Iterator[Side]:
+    """The first stack is the one of the thread in which it happened."""
+    for stack in stacks:
+        yield Side(
+            thread=stack.thread, region=_region_of(stack.frames), access=how, stack=stack.frames
+        )
+
+
+def _region_of(frames: Sequence[Frame]) -> str:
+    place = f"{frames[-1].file}:{frames[-1].function.rsplit('.', 1)[-1]}" if frames else ""
+    return next((kind for surface, kind in _REGIONS.items() if place.endswith(surface)), _CRASH)
+
+
+def _beside(trace: Trace, stacks: Sequence[ThreadStack]) -> Iterator[Side]:
+    """Who stood in a region, each thread with its innermost."""
+    mine = {stack.ident for stack in stacks}
+    still = {one.ident: one for one in regions(trace) if one.left is None}
+    for region in still.values():
+        if region.ident not in mine:
+            yield Side(
+                thread=region.thread, region=region.kind, access="was inside", stack=region.stack
+            )
 
 
 def died(ending: Ending, trace: Trace) -> str | None:

@@ -14,7 +14,7 @@ from fxrace.core.evidence import Evidence
 from fxrace.pipeline import hazards
 from fxrace.records.finding import Frame, Tier
 from fxrace.records.outcome import Stop, ThreadStack
-from tests.unit.core.evidence_of import REFERENCE, STEPS, event, evidence, step
+from tests.unit.core.evidence_of import REFERENCE, STEPS, event, evidence, region, span, step
 from tests.unit.core.samples_of_races import FIRES as RACES_FIRE
 from tests.unit.core.samples_of_races import SILENT as RACES_SILENT
 
@@ -126,6 +126,38 @@ def test_an_exception_names_the_state_and_both_sides() -> None:
     assert [side.thread for side in finding.sides] == ["drafter-1", "drafter-0"]
     assert [side.region for side in finding.sides] == ["call", "trace"]
     assert all(side.stack for side in finding.sides)
+
+
+def crashed(function: str, *events: Any) -> Any:
+    """A process in which ``drafter-1`` died in this function of FakeTensorMode's file."""
+    ident = event("note", "drafter-1").ident
+    fake = Frame(file="/lib/torch/_subclasses/fake_tensor.py", line=1446, function=function)
+    died = replace(STACKS[1], ident=ident, frames=(*STACKS[1].frames, fake), source="faulthandler")
+    return evidence(*events, stop=Stop.SIGNALLED, code=11, complete=False, stacks=(died, STACKS[0]))
+
+
+def test_a_crash_names_who_died_and_who_was_inside_of_something() -> None:
+    mine = region("drafter-1", "enter", "compile", 1)
+    over = span("drafter-2", "trace", 2)
+    inside = (
+        region("drafter-0", "enter", "trace", 3),
+        region("drafter-0", "enter", "compile", 4),
+    )
+    (finding,) = (f for f in findings_in(crashed("dispatch", mine, *over, *inside))
+                  if f.pattern == "crash")  # fmt: skip
+    assert [(s.thread, s.region) for s in finding.sides] == [
+        ("drafter-1", "crash"), ("drafter-0", "compile"),
+    ]  # fmt: skip
+    assert finding.sides[0].stack[-1].function == "dispatch"
+
+
+@pytest.mark.parametrize(
+    ("function", "hazard"),
+    [("__enter__", "dynamo-device-guard-of-ended-thread"), ("dispatch", None)],
+)
+def test_where_a_process_died_tells_of_what(function: str, hazard: str | None) -> None:
+    (named,) = attributed(findings_in(crashed(function)), hazards())
+    assert named.hazard == hazard
 
 
 @pytest.mark.parametrize(

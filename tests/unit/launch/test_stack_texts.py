@@ -24,7 +24,7 @@ Extension modules: numpy.core, torch._C (total: 2)
 
 
 def test_faulthandler() -> None:
-    first, second = faulthandler_text.parse(WRITTEN)
+    second, first = faulthandler_text.parse(WRITTEN)  # what crashed comes first
     assert first.ident == 0x7FD95D6A46C0
     assert first.frames == (
         Frame(file="/a b/lib.py", line=1045, function="_bootstrap_inner"),
@@ -38,7 +38,7 @@ def test_faulthandler() -> None:
 
 def test_faulthandler_twice_keeps_the_last() -> None:
     later = WRITTEN.replace("line 982", "line 7")
-    first, _ = faulthandler_text.parse(WRITTEN + later)
+    _, first = faulthandler_text.parse(WRITTEN + later)
     assert first.frames[-1].line == 7
 
 
