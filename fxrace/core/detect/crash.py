@@ -29,7 +29,9 @@ def find(evidence: Evidence) -> tuple[Finding, ...]:
         return ()
     stacks = evidence.ending.stacks
     sides = (*_victim(stacks[:1], how), *_beside(evidence.trace, stacks[:1]))
-    key = site(stacks[0].frames) if stacks else ()
+    region = sides[0].region if stacks else _CRASH
+    # What is known by its region is one cause, wherever it was called from.
+    key = (region,) if region != _CRASH else site(stacks[0].frames) if stacks else ()
     return (
         Finding(
             fingerprint=fingerprint(Tier.FAILURE, state=None, key=("crash", how, *key)),

@@ -158,6 +158,10 @@ def test_a_crash_names_who_died_and_who_was_inside_of_something() -> None:
 def test_where_a_process_died_tells_of_what(function: str, hazard: str | None) -> None:
     (named,) = attributed(findings_in(crashed(function)), hazards())
     assert named.hazard == hazard
+    again, caller = crashed(function), Frame(file="/home/me/serve.py", line=1, function="serve")
+    elsewhere = replace(STACKS[0], frames=(caller, named.sides[0].stack[-1]))
+    (other,) = findings_in(replace(again, ending=replace(again.ending, stacks=(elsewhere,))))
+    assert (other.fingerprint == named.fingerprint) == (hazard is not None)
 
 
 @pytest.mark.parametrize(
