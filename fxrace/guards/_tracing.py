@@ -10,6 +10,7 @@ import threading
 
 from fxrace.guards._compiling import attach_compiling
 from fxrace.guards._contract import Detach, attach_all
+from fxrace.guards._device_guard import attach_device_guard
 from fxrace.guards._fx import attach_flag, attach_patcher
 from fxrace.guards._hidden import hide_guards
 from fxrace.guards._make_fx import attach_make_fx
@@ -39,6 +40,7 @@ class Shared:
             if self._detach is None:
                 hide_guards()
                 self._detach = attach_all(
+                    attach_device_guard,
                     lambda: attach_patcher(self._inside),
                     lambda: attach_flag(self._inside),
                     lambda: attach_make_fx(self._inside),

@@ -28,6 +28,7 @@ guard = Guard(
         "dynamo-is-compiling-leak",
         "dynamo-dispatch-mode-disables",
         "dynamo-dispatch-mode-stuck",
+        "dynamo-device-guard-of-ended-thread",
         "fx-annotate-keyerror",
         "fx-annotate-leak",
         "fx-preserve-node-meta",
@@ -36,6 +37,8 @@ guard = Guard(
         "export-disables-compile",
     ),
     cannot_cure=(
+        "Installed on another thread than main, it leaves torch 2.10 and 2.11 without a GPU as "
+        "they are: a compile crashes after the thread that compiled first has ended.",
         "An export swaps the parameters of the module it exports and, from 2.9, builtins.max and "
         "min: another thread that runs that module, or calls those, sees it.",
         "Code that reads torch.compiler._is_compiling_flag or _is_exporting_flag itself sees other "

@@ -75,6 +75,7 @@ guard = Guard(
         "dynamo-is-compiling-leak",
         "dynamo-dispatch-mode-disables",
         "dynamo-dispatch-mode-stuck",
+        "dynamo-device-guard-of-ended-thread",
         "fx-annotate-keyerror",
         "fx-annotate-leak",
         "fx-preserve-node-meta",
@@ -86,6 +87,8 @@ guard = Guard(
         *compile_once.CURES,
     ),
     cannot_cure=(
+        "Installed on another thread than main, it leaves torch 2.10 and 2.11 without a GPU as "
+        "they are: a compile crashes after the thread that compiled first has ended.",
         "A thread that waits in native code without a Python frame of its own is let past only "
         "after ten seconds.",
         "An export swaps the parameters of the module it exports: another thread that runs that "
