@@ -106,7 +106,7 @@ function panel(title, members) {
   const body = page.axes[map.rows].map((row) => {
     const boxes = columns.map((column) => {
       const cell = places.get(`${row}\n${column}`);
-      return cell ? cellBox(cell) : el("td", { class: "soft" }, "not planned");
+      return cell ? cellBox(cell) : el("td", { class: "soft" }, "not run");
     });
     return el("tr", {}, el("th", { scope: "row" }, ...breaking(row)), ...boxes);
   });
