@@ -78,13 +78,12 @@ class Captured:
     ) -> tuple[Tensor, ...]:
         seen = self._seen[key] = self._seen.get(key, 0) + 1
         device = inputs[0].device
-        gate = _GATES.setdefault(device, Gate(PATIENCE_S))
         if seen <= LIVE_FIRST:
-            with _waited_for(gate.reading()):
+            with _waited_for(_gate(device).reading()):
                 return work(*inputs)
         if key not in self._recordings:
             self._place = self._place or _Place.on(device)
-            with _waited_for(gate.writing()):
+            with _waited_for(_gate(device).writing()):
                 self._recordings[key] = _captured(inputs, work, module, self._place)
         recording = self._recordings[key]
         torch._foreach_copy_(list(recording.inputs), list(inputs))
@@ -92,6 +91,10 @@ class Captured:
         for weight, gradient in zip(module.parameters(), recording.gradients, strict=True):
             weight.grad = gradient
         return tuple(output.clone() for output in recording.outputs)
+
+
+def _gate(device: torch.device) -> Gate:
+    return _GATES.setdefault(device, Gate(PATIENCE_S))
 
 
 @contextmanager

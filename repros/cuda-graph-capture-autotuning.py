@@ -24,7 +24,7 @@ HAZARD = {
     "racy": "RAISED",
     "remedy": "call every compiled function once before anything is captured",
     "since": "2.11",
-    "evidence": {"2.11.0": "RAISED 3 of 3; guarded CLEAN 4 of 4"},
+    "evidence": {"2.11.0": "RAISED 3 of 3; guarded CLEAN 1 of 1"},
     "references": ("pytorch/pytorch#107407", "triton-lang/triton#10596"),
     "device": "cuda",
 }

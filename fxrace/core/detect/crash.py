@@ -27,30 +27,33 @@ def find(evidence: Evidence) -> tuple[Finding, ...]:
     how = died(evidence.ending, evidence.trace)
     if how is None:
         return ()
-    stacks = evidence.ending.stacks
-    sides = (*_victim(stacks[:1], how), *_beside(evidence.trace, stacks[:1]))
-    region = sides[0].region if stacks else _CRASH
-    # What is known by its region is one cause, wherever it was called from.
-    key = (region,) if region != _CRASH else site(stacks[0].frames) if stacks else ()
+    stacks = evidence.ending.stacks[:1]  # the thread in which it happened comes first
+    victim = _victim(stacks, how)
     return (
         Finding(
-            fingerprint=fingerprint(Tier.FAILURE, state=None, key=("crash", how, *key)),
+            fingerprint=fingerprint(Tier.FAILURE, state=None, key=("crash", how, *_cause(victim))),
             title=f"the process died: {how}",
             tier=Tier.FAILURE,
             state=None,
             hazard=None,
-            sides=sides or (Side(thread="process", region=_CRASH, access=how),),
+            sides=(victim, *_beside(evidence.trace, stacks)),
             symptoms=tuple(filter(None, (how, _last_line(evidence.ending.stderr_tail)))),
         ),
     )
 
 
-def _victim(stacks: Sequence[ThreadStack], how: str) -> Iterator[Side]:
-    """The first stack is the one of the thread in which it happened."""
+def _victim(stacks: Sequence[ThreadStack], how: str) -> Side:
+    """The thread that died, or the process where nothing could be written any more."""
     for stack in stacks:
-        yield Side(
+        return Side(
             thread=stack.thread, region=_region_of(stack.frames), access=how, stack=stack.frames
         )
+    return Side(thread="process", region=_CRASH, access=how)
+
+
+def _cause(victim: Side) -> tuple[str, ...]:
+    """What is known by its region is one cause, wherever it was called from."""
+    return site(victim.stack) if victim.region == _CRASH else (victim.region,)
 
 
 def _region_of(frames: Sequence[Frame]) -> str:

@@ -151,6 +151,16 @@ def test_a_crash_names_who_died_and_who_was_inside_of_something() -> None:
     assert finding.sides[0].stack[-1].function == "dispatch"
 
 
+def test_a_process_killed_without_a_word_is_no_threads_fault() -> None:
+    """As by the kernel, for lack of memory: who stood in a region is shown, not blamed."""
+    inside = region("drafter-0", "enter", "compile", 1)
+    killed = evidence(inside, stop=Stop.SIGNALLED, code=9, complete=False)
+    (finding,) = (f for f in findings_in(killed) if f.pattern == "crash")
+    assert [(s.thread, s.region) for s in finding.sides] == [
+        ("process", "crash"), ("drafter-0", "compile"),
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("function", "hazard"),
     [("__enter__", "dynamo-device-guard-of-ended-thread"), ("dispatch", None)],

@@ -22,11 +22,9 @@ from tests.unit.core.samples_of_races import (
     FIRES,
     GUARDED,
     NESTED,
-    PASSED,
     SILENT,
     A,
     B,
-    compile_lock,
     compiled,
     executions,
     took,
@@ -203,39 +201,6 @@ def test_opposite_orders_that_became_a_deadlock_are_that_deadlock(
     hung = evidence(*other, *waits, stop=Stop.SILENT, stacks=STACKS, complete=False)
     patterns = [finding.pattern for finding in findings_in(hung)]
     assert patterns == (["hang"] if folded else ["hang", "lock_order"])
-
-
-def in_turn(first: str, second: str | None) -> tuple[Event, ...]:
-    """``B`` waits while ``A`` compiles for the first time, then compiles; by frame number."""
-    mine, other = (
-        event("compile", thread, **{**compiled(thread, None).data, "id": number})
-        for thread, number in ((A, first), (B, second))
-    )
-    return (compile_lock(B, "wait"), mine, compile_lock(B, "got"), other)
-
-
-DUPLICATED: dict[str, tuple[tuple[Event, ...], bool]] = {
-    "it waited for another's first compile": (
-        (compile_lock(B, "wait"), compiled(A, None), compile_lock(B, "got"), compiled(B, None)),
-        True,
-    ),
-    "it did not wait": ((compiled(A, None), compiled(B, None)), False),
-    "it began to wait afterwards": (
-        (compiled(A, None), compile_lock(B, "wait"), compile_lock(B, "got"), compiled(B, None)),
-        False,
-    ),
-    "it waited for a function of the same name": (in_turn("0/0", "1/0"), False),
-    "it waited for the same function": (in_turn("0/0", "0/1"), True),
-    "a function whose number is not on record": (in_turn("0/0", None), True),
-    "the same thread": ((compiled(A, None), compiled(A, PASSED)), False),
-    "it was not compiled after all": ((compiled(A, None), compiled(B, PASSED, ok=False)), False),
-}
-
-
-@pytest.mark.parametrize("name", DUPLICATED)
-def test_duplicates(name: str) -> None:
-    events, duplicate = DUPLICATED[name]
-    assert (found(*events) == ["duplicate_compile"]) == duplicate
 
 
 def test_a_program_that_compiles_nothing_anywhere_meant_it() -> None:

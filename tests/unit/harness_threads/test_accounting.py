@@ -15,13 +15,13 @@ from harness.figures.summary import recomputed, summarise
 from harness.figures.windows import merged, windows
 from harness.loss.fused_linear_ce import FusedLinearCE
 from harness.model.drafter import build_drafter
-from harness.parts import load
+from harness.parts import load, load_preset
 from harness.recipes.paper_4b import preset as paper_4b
 from harness.recipes.paper_8b import preset as paper_8b
 from harness.recipes.tiny import preset as tiny
 from harness.recompute import Kind, Recompute
 from harness.roles import Turn
-from tests.unit.harness_threads.trials import run_trial
+from tests.unit.harness_threads.trials import part_file, run_trial
 
 
 def turn(began_s: float, ended_s: float, slots: int = 10) -> Turn:
@@ -87,9 +87,31 @@ def test_the_predicted_balance_of_fp8_is_about_the_measured_one() -> None:
     balance = balance_of(paper_8b, speed)
     assert 2.8 < 1 / balance.ratio < 3.3
     assert balance.split == (1, 3) and balance.idle(1, 3) < 0.1
-    plan = place(paper_8b, ("cuda:0",), targets=1, drafters=3, seed=0, steps=1, freeze=False)
-    assert "the drafters wait 4" in told(plan)
-    assert told(plan, speed) != told(plan)
+    assert balance_of(paper_8b).idle(1, 3) > 0.4
+
+
+QUICK = '''"""fp32, with a target said to be twice as fast."""
+from fxrace.probe.part import Part
+from harness.precision.fp32 import build as fp32
+
+class Quick:
+    target_speed = 2.0
+
+    def __getattr__(self, name):
+        return getattr(fp32(), name)
+
+part = Part(build=Quick)
+'''
+
+
+def test_a_trial_predicts_by_the_speed_of_its_precision(tmp_path: Path) -> None:
+    part_file(tmp_path, "precision", "quick", QUICK)
+    for precision, speed in (("fp32", 1.0), ("quick", 2.0)):
+        knobs = {"attention": "dense", "precision": precision}
+        (event,) = run_trial(tmp_path, knobs, steps=1, targets=1, drafters=2).of("balance")
+        blank = load_preset("blank", [tmp_path])
+        plan = place(blank, ("cpu",), targets=1, drafters=2, seed=0, steps=1, freeze=False)
+        assert event.data["text"] == told(plan, speed) != told(plan, 3 - speed)
 
 
 def test_recompute_counts_for_hfu_only() -> None:
